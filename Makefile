@@ -1,0 +1,51 @@
+# Each target makes its own virtual environment: only Python 3.11+ and make are needed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+NAME ?=
+
+.PHONY: help demo test lint test-versions bench reproduce docs clean
+
+help:            ## say what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 24
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "likewise needs Python 3.11 or later, but $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp for each set of extras: made again when pyproject.toml changes.
+$(VENV)/installed-%: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+demo: $(VENV)/installed-plots,progress      ## learn, search, compare, save: the main job on bundled data
+	$(BIN)/python docs/examples/demo.py
+
+test: $(VENV)/installed-test lint           ## lint, types, import contract, tests, docstrings, README and guide
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/installed-test                ## ruff, mypy, import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test-versions:                              ## the tests on every Python from 3.11 that is at hand
+	@for python in python3.11 python3.12 python3.13 python3.14; do \
+	  if $$python --version >/dev/null 2>&1; then \
+	    $(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$python || exit 1; \
+	  else echo "$$python is not at hand: skipped"; fi; done
+
+bench: $(VENV)/installed-test               ## speed, memory and quality beside the peers (NAME=... for one)
+	$(BIN)/python -m benchmarks $(NAME)
+
+reproduce: $(VENV)/installed-plots,progress ## the papers' tables beside ours (NAME=... for one)
+	$(BIN)/python -m likewise.reproduce $(NAME)
+
+docs: $(VENV)/installed-docs                ## the guide and the reference as HTML
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean:                                      ## remove what the other targets made
+	rm -rf $(VENV) .venv-* results docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,64 @@
+"""Teach a computer what *similar* means, and put it to work where you already are.
+
+``import likewise as lw`` costs next to nothing: each name below is loaded when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from likewise._lazy import attach
+
+if TYPE_CHECKING:
+    from likewise import datasets as datasets
+    from likewise import metrics as metrics
+    from likewise._files import load as load
+    from likewise._files import save as save
+    from likewise._progress import show_progress as show_progress
+    from likewise.classifiers import SimilarityClassifier as SimilarityClassifier
+    from likewise.evaluation import Comparison as Comparison
+    from likewise.evaluation import RetrievalReport as RetrievalReport
+    from likewise.evaluation import compare as compare
+    from likewise.evaluation import evaluate_retrieval as evaluate_retrieval
+    from likewise.similarities import Bilinear as Bilinear
+    from likewise.similarities import Explanation as Explanation
+    from likewise.similarities import Foldable as Foldable
+    from likewise.similarities import Mahalanobis as Mahalanobis
+    from likewise.similarities import Matches as Matches
+    from likewise.similarities import Precomputed as Precomputed
+    from likewise.similarities import Similarity as Similarity
+    from likewise.similarities import as_similarity as as_similarity
+    from likewise.similarities import from_callable as from_callable
+    from likewise.similarities import from_distance as from_distance
+
+_HOMES = {
+    "Bilinear": "similarities",
+    "Comparison": "evaluation",
+    "Explanation": "similarities",
+    "Foldable": "similarities",
+    "Mahalanobis": "similarities",
+    "Matches": "similarities",
+    "Precomputed": "similarities",
+    "RetrievalReport": "evaluation",
+    "Similarity": "similarities",
+    "SimilarityClassifier": "classifiers",
+    "as_similarity": "similarities",
+    "compare": "evaluation",
+    "datasets": "datasets",
+    "evaluate_retrieval": "evaluation",
+    "exceptions": "exceptions",
+    "from_callable": "similarities",
+    "from_distance": "similarities",
+    "load": "_files",
+    "metrics": "metrics",
+    "save": "_files",
+    "show_progress": "_progress",
+}
+
+_load, __dir__ = attach(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("likewise")
+    return _load(name)

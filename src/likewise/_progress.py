@@ -1,0 +1,201 @@
+"""Long work: a bar when it is asked for, and an end by Ctrl-C that keeps what was done.
+
+One mechanism for everything that takes long. Whoever has a front door (an estimator with
+``verbose``, the command line) says ``with show_progress(verbose):``; whoever loops says
+``with LongWork(...) as work:``, at any depth below, and calls ``work.advance()``.
+"""
+
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
+from types import FrameType, TracebackType
+from typing import Any, Protocol
+
+from likewise.exceptions import InterruptedWarning
+
+__all__ = ["LongWork", "show_progress"]
+
+_SHOWN: ContextVar[bool] = ContextVar("likewise_progress_shown", default=False)
+_CURRENT: ContextVar["LongWork | None"] = ContextVar("likewise_long_work", default=None)
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+@contextmanager
+def show_progress(show: bool = True) -> Iterator[None]:
+    """Show the progress of all long work inside this block, if `show` is true.
+
+    A false `show` leaves things as they are, so that an estimator inside a command keeps its bar.
+    """
+    token = _SHOWN.set(bool(show) or _SHOWN.get())
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+class LongWork:
+    """A piece of work made of steps.
+
+    Parameters
+    ----------
+    label : str
+        What is being done, such as ``"comparing"``.
+    total : int or None
+        Number of steps, where it is known.
+    unit : str
+        What a step is, in the plural.
+    keeps : str or None
+        What is kept when Ctrl-C ends the work early, such as ``"the finished folds"``. The first
+        Ctrl-C then only sets `interrupted`, which the loop looks at between steps; a second one
+        raises KeyboardInterrupt at once. With None, Ctrl-C does what it always does.
+
+    Examples
+    --------
+    >>> with LongWork("adding", total=3, unit="numbers", keeps="the sum so far") as work:
+    ...     total = 0
+    ...     for number in (1, 2, 3):
+    ...         if work.interrupted:
+    ...             break
+    ...         total += number
+    ...         work.advance()
+    >>> total
+    6
+    """
+
+    def __init__(
+        self, label: str, *, total: int | None = None, unit: str = "steps", keeps: str | None = None
+    ) -> None:
+        self.label = label
+        self.total = total
+        self.unit = unit
+        self.keeps = keeps
+        self.done = 0
+        self.interrupted = False
+        self._bar: _Bar | None = None
+        self._previous_handler: Any = None
+
+    def advance(self, steps: int = 1) -> None:
+        """Say that so many more steps are done."""
+        self.done += steps
+        if self._bar is not None:
+            self._bar.update(self)
+
+    def __enter__(self) -> "LongWork":
+        self._outer = _CURRENT.get()
+        self._token = _CURRENT.set(self)
+        # Only the outermost work has a bar: the inner ones are steps of it.
+        if _SHOWN.get() and self._outer is None:
+            self._bar = _open_bar(self)
+        # Only the main thread may set a handler, and only it is interrupted.
+        if self.keeps is not None and threading.current_thread() is threading.main_thread():
+            self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._previous_handler is not None:
+            signal.signal(signal.SIGINT, self._previous_handler)
+        if self._bar is not None:
+            self._bar.close(self)
+        _CURRENT.reset(self._token)
+        if not self.interrupted:
+            return
+        if self._outer is not None:
+            self._outer.interrupted = True
+        if error is None:
+            of_total = "" if self.total is None else f" of {self.total}"
+            warnings.warn(
+                f"{self.label} was interrupted after {self.done}{of_total} {self.unit}; "
+                f"kept: {self.keeps}",
+                InterruptedWarning,
+                stacklevel=3,
+            )
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+
+class _Bar(Protocol):
+    def update(self, work: LongWork) -> None: ...
+
+    def close(self, work: LongWork) -> None: ...
+
+
+def _open_bar(work: LongWork) -> _Bar:
+    if sys.stderr.isatty():
+        try:
+            return _RichBar(work)
+        except ImportError:
+            pass
+    return _PlainLines()
+
+
+class _RichBar:
+    def __init__(self, work: LongWork) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._started = monotonic()
+        self._task = self._progress.add_task(work.label, total=work.total, rate="")
+        self._progress.start()
+
+    def update(self, work: LongWork) -> None:
+        rate = _rate(work.done, monotonic() - self._started)
+        self._progress.update(self._task, completed=work.done, rate=f"{rate} {work.unit}/s")
+
+    def close(self, work: LongWork) -> None:
+        self._progress.stop()
+
+
+class _PlainLines:
+    """A line every few seconds, for logs and for terminals without rich."""
+
+    def __init__(self) -> None:
+        self._started = self._last = monotonic()
+
+    def update(self, work: LongWork) -> None:
+        now = monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            self._write(work, now - self._started)
+
+    def close(self, work: LongWork) -> None:
+        self._write(work, monotonic() - self._started)
+
+    def _write(self, work: LongWork, seconds: float) -> None:
+        line = f"{work.label}: {work.done}"
+        if work.total is not None:
+            line += f"/{work.total}"
+        line += f" {work.unit}, {_rate(work.done, seconds)} {work.unit}/s"
+        if work.total is not None and 0 < work.done < work.total:
+            line += f", {seconds / work.done * (work.total - work.done):.0f} s left"
+        sys.stderr.write(line + "\n")
+
+
+def _rate(done: int, seconds: float) -> str:
+    return f"{done / seconds:.3g}" if seconds > 0 else "0"

@@ -1,0 +1,85 @@
+"""Share row blocks among threads, one BLAS thread each: answers never depend on how many there are.
+
+Kernels are compiled serially and release the interpreter lock, so parallel work is a thread pool
+over blocks whose edges are fixed by the data alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+
+def for_each(
+    work: Callable[[Item], None],
+    items: Iterable[Item],
+    *,
+    on_done: Callable[[], None] = lambda: None,
+    parallel: bool = True,
+) -> None:
+    """Call `work` on every item, on as many threads as BLAS would use by itself.
+
+    `on_done` is called in the calling thread once for each item that is finished. With `parallel`
+    false there is only the calling thread.
+
+    The number follows ``OMP_NUM_THREADS`` and the like, and joblib's limits in its workers. Inside
+    another `for_each` it is one, so that nesting never multiplies threads.
+    """
+    n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
+    with _single_threaded_blas():
+        if n_threads == 1 or not parallel:
+            for item in items:
+                work(item)
+                on_done()
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            pending = [pool.submit(work, item) for item in items]
+            try:
+                for future in pending:
+                    future.result()
+                    on_done()
+            except BaseException:
+                for future in pending:
+                    future.cancel()
+                raise
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+class _SharedLimit:
+    """Holds BLAS to one thread while at least one caller asks for it.
+
+    The limit belongs to the process, so callers are counted: two that overlap would otherwise
+    restore it in the wrong order and leave it at one for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._callers = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._callers == 0:
+                self._limit = _blas().limit(limits=1)
+            self._callers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._callers -= 1
+                if self._callers == 0:
+                    self._limit.restore_original_limits()
+
+
+_single_threaded_blas = _SharedLimit()

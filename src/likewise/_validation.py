@@ -1,0 +1,159 @@
+"""Checks of arguments: one sentence that names the argument, what was given and what is needed.
+
+Also the only door to what other packages keep private.
+"""
+
+import numbers
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Rows: TypeAlias = Any  # a 2-D array or a scipy CSR container, which is not typed
+FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
+
+__all__ = [
+    "FloatArray",
+    "Rows",
+    "check_choice",
+    "check_labels",
+    "check_number",
+    "check_rows",
+    "check_same_length",
+    "check_whole_number",
+    "is_sparse",
+    "unknown_name",
+]
+
+
+def is_sparse(rows: Any) -> bool:
+    """Tell whether `rows` is a scipy sparse container, without importing scipy."""
+    return not isinstance(rows, np.ndarray) and hasattr(rows, "tocsr") and hasattr(rows, "nnz")
+
+
+def check_rows(rows: Any, name: str, *, n_features: int | None = None) -> Rows:
+    """Return `rows` as a finite 2-D array, C-contiguous float32 or float64, or as CSR.
+
+    float32 stays float32; every other number becomes float64. Nothing is copied that is already
+    as it should be.
+    """
+    checked = _as_csr(rows) if is_sparse(rows) else _as_dense(rows, name)
+    if checked.shape[0] == 0:
+        raise ValueError(f"{name} has no rows; at least one is needed.")
+    if checked.shape[1] == 0:
+        raise ValueError(f"{name} has no columns; at least one is needed.")
+    if n_features is not None and checked.shape[1] != n_features:
+        raise ValueError(f"{name} has {checked.shape[1]} columns, but {n_features} are needed.")
+    _refuse_non_finite(checked, name)
+    return checked
+
+
+def _as_dense(rows: Any, name: str) -> np.ndarray:
+    try:
+        array = np.asarray(rows)
+        if array.dtype.kind not in "fiub":
+            if array.dtype.kind in "Mmc":
+                raise TypeError(f"cannot use {array.dtype} as a number")
+            array = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be rows of numbers: {error}.") from error
+    if array.ndim != 2:
+        hint = f"; one row is written {name}.reshape(1, -1)" if array.ndim == 1 else ""
+        raise ValueError(
+            f"{name} must be 2-D, a row for each sample, but {array.ndim}-D was given{hint}."
+        )
+    kept = array.dtype if array.dtype in (np.float32, np.float64) else np.float64
+    return np.ascontiguousarray(array, dtype=kept)
+
+
+def _as_csr(rows: Any) -> Rows:
+    csr = rows.tocsr()
+    if csr.dtype not in (np.float32, np.float64):
+        csr = csr.astype(np.float64)
+    if not csr.has_canonical_format:
+        if csr is rows:  # what the caller handed over is not ours to change
+            csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+def _refuse_non_finite(rows: Rows, name: str) -> None:
+    values = rows.data if is_sparse(rows) else rows
+    # The sum of finite numbers is finite, short of an overflow, and needs no array of booleans.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()) or np.isfinite(values).all():
+            return
+    if is_sparse(rows):
+        at = np.flatnonzero(~np.isfinite(values))[0]
+        row, column = int(np.searchsorted(rows.indptr, at, side="right")) - 1, rows.indices[at]
+        value = values[at]
+    else:
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        value = values[row, column]
+    what = "NaN" if np.isnan(value) else "infinity"
+    raise ValueError(f"{name} holds {what} in row {row}, column {column}; it must be finite.")
+
+
+def check_same_length(first: Any, first_name: str, second: Any, second_name: str) -> None:
+    """Refuse two arguments that should pair row by row and do not."""
+    lengths = [_length(first), _length(second)]
+    if lengths[0] != lengths[1]:
+        raise ValueError(
+            f"{first_name} has {lengths[0]} rows and {second_name} has {lengths[1]}, "
+            "but they pair row by row and must have as many."
+        )
+
+
+def _length(rows: Any) -> int:
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def check_labels(labels: Any, name: str, n_rows: int, rows_name: str) -> np.ndarray:
+    """Return `labels` as a 1-D array with one label a row."""
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, one label a row, but {array.ndim}-D was given.")
+    check_same_length(np.empty((n_rows, 0)), rows_name, array, name)
+    return array
+
+
+def check_whole_number(value: Any, name: str, *, least: int = 1) -> int:
+    """Return `value` as an int of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, but {value!r} was given.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, but {value} was given.")
+    return int(value)
+
+
+def check_number(value: Any, name: str, *, least: float, strictly: bool = False) -> float:
+    """Return `value` as a finite float of at least (`strictly`: above) `least`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, but {value!r} was given.")
+    if not np.isfinite(value) or value < least or (strictly and value == least):
+        bound = f"above {least}" if strictly else f"at least {least}"
+        raise ValueError(f"{name} must be finite and {bound}, but {value} was given.")
+    return float(value)
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+    """Return `value` if it is one of `choices`."""
+    known = list(choices)
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be one of {_listed(known)}, but {value!r} was given.")
+    if value not in known:
+        raise unknown_name(value, name, known)
+    return value
+
+
+def unknown_name(value: str, name: str, known: Iterable[str]) -> ValueError:
+    """Return the error for a name that is not known: list the known, suggest the nearest."""
+    known = list(known)
+    nearest = get_close_matches(value, known, n=1)
+    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    return ValueError(f"{name} must be one of {_listed(known)}, but {value!r} was given.{hint}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(repr(name) for name in names)

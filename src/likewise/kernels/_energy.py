@@ -1,0 +1,64 @@
+"""The energy of each hypothesised label of a test point, after Weinberger, Blitzer and Saul."""
+
+import numpy as np
+
+from likewise.kernels._jit import kernel
+
+
+@kernel
+def class_energies(distances, labels, nearest, radii, c, out):
+    """Write E(t, y) of every row t and label y into `out`.
+
+    E(t, y) = Σ_{j in N_y} d(t,j) + c Σ_{j in N_y} Σ_{l: y_l≠y} [1 + d(t,j) − d(t,l)]₊
+    + c Σ_{i: y_i≠y} Σ_{j in T(i)} [1 + d(i,j) − d(i,t)]₊, with d a squared distance.
+
+    Parameters
+    ----------
+    distances : (n_rows, n_items) float64, d(t, i)
+    labels : (n_items,) int64 from 0
+    nearest : (n_rows, n_classes, k) float64, d(t, j) of j in N_y(t) ascending; NaN where y is short
+    radii : (n_items, k) float64, d(i, j) of j in T(i) ascending; NaN where i has fewer targets
+    c : float
+    out : (n_rows, n_classes) float64
+    """
+    n_classes, k = nearest.shape[1], nearest.shape[2]
+    reach = np.empty(n_classes)
+    invaded = np.empty(n_classes)
+    for t in range(distances.shape[0]):
+        widest = 0.0
+        for y in range(n_classes):
+            pull = 0.0
+            reach[y] = 0.0
+            for j in range(k):
+                d = nearest[t, y, j]
+                if not np.isnan(d):
+                    pull += d
+                    reach[y] = 1.0 + d
+            out[t, y] = pull
+            invaded[y] = 0.0
+            widest = max(widest, reach[y])
+
+        all_invaded = 0.0
+        for i in range(distances.shape[1]):
+            d = distances[t, i]
+            # t among the targets of i: counts against every label but that of i
+            hinges = 0.0
+            for j in range(k):
+                hinge = 1.0 + radii[i, j] - d
+                if hinge > 0.0:  # false for the NaN of a missing target
+                    hinges += hinge
+            invaded[labels[i]] += hinges
+            all_invaded += hinges
+            # i among the neighbours that t would have under another label
+            if d < widest:
+                for y in range(n_classes):
+                    if y != labels[i] and d < reach[y]:
+                        push = 0.0
+                        for j in range(k):
+                            hinge = 1.0 + nearest[t, y, j] - d
+                            if hinge > 0.0:
+                                push += hinge
+                        out[t, y] += c * push
+
+        for y in range(n_classes):
+            out[t, y] += c * (all_invaded - invaded[y])

@@ -1,0 +1,28 @@
+"""What is learned: similarities, small immutable values that score, search, fold and save."""
+
+from likewise.similarities._base import Foldable, Metric, Similarity
+from likewise.similarities._bilinear import Bilinear
+from likewise.similarities._convert import NAMED, as_similarity
+from likewise.similarities._explanation import Explanation, Term
+from likewise.similarities._function import Function, as_objects, from_callable, from_distance
+from likewise.similarities._mahalanobis import Mahalanobis
+from likewise.similarities._matches import Matches
+from likewise.similarities._precomputed import Precomputed
+
+__all__ = [
+    "NAMED",
+    "Bilinear",
+    "Explanation",
+    "Foldable",
+    "Function",
+    "Mahalanobis",
+    "Matches",
+    "Metric",
+    "Precomputed",
+    "Similarity",
+    "Term",
+    "as_objects",
+    "as_similarity",
+    "from_callable",
+    "from_distance",
+]

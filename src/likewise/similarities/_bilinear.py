@@ -1,0 +1,257 @@
+"""A bilinear form between queries and items, as it is or normalised as cosine, Dice or Jaccard."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from likewise._validation import (
+    Rows,
+    check_choice,
+    check_rows,
+    check_same_length,
+    check_whole_number,
+    is_sparse,
+)
+from likewise.exceptions import NotFoldableError
+from likewise.similarities._base import Foldable, Metric
+from likewise.similarities._explanation import Explanation, Names, strongest
+from likewise.similarities._rows import (
+    common_dtype,
+    described,
+    frozen_map,
+    inverse_lengths,
+    lengths,
+    map_rows,
+    one_row_each,
+    paired_products,
+    products,
+    ratio,
+    sums,
+    to_dense,
+    to_unit_length,
+)
+from likewise.similarities._search import BlockScorer, ProductScorer, Scorer
+
+Norm = Literal["none", "cosine", "dice", "jaccard"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Bilinear(Foldable):
+    """s(q, p) = qᵀ W p / N(q, p). Queries and items may differ in kind and in width.
+
+    Parameters
+    ----------
+    W : array of shape (n_query_features, n_item_features), (n_features,) or ()
+        The form; 1-D is a diagonal, a number that multiple of the identity of any width.
+    norm : {"none", "cosine", "dice", "jaccard"}, default="none"
+        N is 1; |q||p|; |q|₁ + |p|₁ for rows that are not negative; or |q|₁ + |p|₁ − qᵀp for rows
+        in [0, 1]. A score with N = 0 is 0.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> s = lw.Bilinear([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]])
+    >>> s
+    Bilinear(W=2×3 float64, norm='none')
+    >>> s.score([[1.0, 1.0]], [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    array([[1., 4.]])
+
+    The query alone is folded; the stored items stay as they are:
+
+    >>> s.fold_queries([[1.0, 1.0]]), s.folded_metric
+    (array([[1., 1., 2.]]), 'inner_product')
+    """
+
+    W: np.ndarray
+    norm: Norm
+
+    def __init__(self, W: ArrayLike, norm: Norm = "none") -> None:
+        object.__setattr__(self, "W", frozen_map(W, "W"))
+        object.__setattr__(self, "norm", check_choice(norm, "norm", get_args(Norm)))
+        if self.norm == "jaccard" and self.W.ndim == 2 and self.W.shape[0] != self.W.shape[1]:
+            raise ValueError(
+                f"norm 'jaccard' compares query and item feature by feature and needs a square W, "
+                f"but W is {described(self.W)}."
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.W, self.norm)
+
+    def __repr__(self) -> str:
+        return f"Bilinear(W={described(self.W)}, norm={self.norm!r})"
+
+    @property
+    def n_query_features(self) -> int | None:
+        """Width of the queries; None where any will do."""
+        return self.W.shape[0] if self.W.ndim else None
+
+    @property
+    def n_item_features(self) -> int | None:
+        """Width of the items; None where any will do."""
+        return self.W.shape[-1] if self.W.ndim else None
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether W equals its transpose."""
+        return self.W.ndim < 2 or bool(
+            self.W.shape[0] == self.W.shape[1] and np.array_equal(self.W, self.W.T)
+        )
+
+    def score(self, Q: Any, P: Any) -> np.ndarray:
+        """Return the score of every query with every item, as an (n_queries, n_items) array."""
+        Q, P, folded = self._check(Q, P)
+        return self._normalised(products(folded, P), Q, P, products)
+
+    def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
+        """Return the score of query i with item i, as an (n_queries,) array."""
+        Q, P, folded = self._check(Q, P)
+        check_same_length(Q, "Q", P, "P")
+        return self._normalised(paired_products(folded, P), Q, P, paired_products)
+
+    def _normalised(self, values: np.ndarray, Q: Rows, P: Rows, product: Any) -> np.ndarray:
+        """Divide qᵀWp by N; `product` says whether `values` has all pairs or one for each row."""
+        if self.norm == "none":
+            return values
+        size = lengths if self.norm == "cosine" else sums
+        left, right = size(Q), size(P)
+        if product is products:
+            left = left[:, None]
+        if self.norm == "cosine":
+            return ratio(values, left * right)
+        total = left + right
+        return ratio(values, total - product(Q, P) if self.norm == "jaccard" else total)
+
+    def explain(
+        self, q: Any, p: Any, query_names: Any = None, item_names: Any = None, top: int | None = 10
+    ) -> Explanation:
+        """Say which feature pairs made the score: qᵢ Wᵢⱼ pⱼ / N, for values that are not zero.
+
+        Parameters as in `Similarity.explain`.
+        """
+        if top is not None:
+            top = check_whole_number(top, "top")
+        q, p, _ = self._check(*one_row_each(q, p))
+        names = (
+            Names(query_names, "query_names", q.shape[1]),
+            Names(item_names, "item_names", p.shape[1]),
+        )
+        query, item = to_dense(q)[0].astype(np.float64), to_dense(p)[0].astype(np.float64)
+        if self.W.ndim == 2:
+            rows, columns = np.flatnonzero(query), np.flatnonzero(item)
+            first, second = (axis.ravel() for axis in np.meshgrid(rows, columns, indexing="ij"))
+            weights = self.W[first, second]
+        else:
+            first = second = np.flatnonzero(query * item)
+            weights = np.broadcast_to(self.W, query.shape)[first]
+        values = query[first] * weights * item[second]
+        # N is the same for every term; dividing 1 by it also says what a zero N means.
+        values *= self._normalised(np.ones(1), q, p, paired_products)
+        return strongest(self.score_pairs(q, p)[0], values, first, second, names, top)
+
+    @property
+    def folded_metric(self) -> Metric:
+        """Inner product without a norm, cosine with the cosine's."""
+        self._refuse_unfoldable_norm()
+        return "cosine" if self.norm == "cosine" else "inner_product"
+
+    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Any:
+        """Return Wᵀq, which has the width of the items."""
+        self._served_by(metric)
+        return self._fold(check_rows(Q, "Q", n_features=self.n_query_features))
+
+    def fold_items(self, P: Any, metric: Metric | None = None) -> Any:
+        """Return the items as they are, where that serves; else scaled to unit length.
+
+        An index metric that sees lengths which the similarity does not see, or the other way
+        round, is exact only for items of unit length: with ``norm="cosine"`` they are scaled,
+        with ``norm="none"`` items of another length are refused.
+        """
+        metric = self._served_by(metric)
+        P = check_rows(P, "P", n_features=self.n_item_features)
+        if metric == self.folded_metric:
+            return P
+        if self.norm == "cosine":
+            return to_unit_length(P)
+        off = np.abs(lengths(P) - 1)
+        worst = int(off.argmax())
+        if off[worst] > 1e-3:
+            raise NotFoldableError(
+                f"metric {metric!r} is exact for norm='none' only where items have unit length, "
+                f"but row {worst} of P is {off[worst]:.3g} off: use 'inner_product', or "
+                "norm='cosine'."
+            )
+        return P
+
+    def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
+        """Put what the index returned back on the scale of the similarity."""
+        metric = self._served_by(metric)
+        values = np.asarray(values)
+        Q = check_rows(Q, "Q", n_features=self.n_query_features)
+        reach = lengths(self._fold(Q))[:, None]
+        if metric == "cosine":
+            values = values * reach
+        elif metric == "euclidean":  # |q' − p|² = |q'|² + 1 − 2 q'·p for items of unit length
+            values = (reach**2 + 1 - values**2) / 2
+        return ratio(values, lengths(Q)[:, None]) if self.norm == "cosine" else values
+
+    def _served_by(self, metric: Metric | None) -> Metric:
+        self._refuse_unfoldable_norm()
+        if metric is None:
+            return self.folded_metric
+        return cast(Metric, check_choice(metric, "metric", get_args(Metric)))
+
+    def _refuse_unfoldable_norm(self) -> None:
+        if self.norm in ("dice", "jaccard"):
+            raise NotFoldableError(
+                f"norm {self.norm!r} does not fold into an index: use score or neighbors, or an "
+                "index for candidates that are scored again."
+            )
+
+    def _check(self, Q: Any, P: Any) -> tuple[Rows, Rows, Rows]:
+        Q = check_rows(Q, "Q", n_features=self.n_query_features)
+        P = check_rows(P, "P", n_features=Q.shape[1] if self.W.ndim == 0 else self.n_item_features)
+        for rows, name in ((Q, "Q"), (P, "P")):
+            _check_range(rows, name, self.norm)
+        dtype = common_dtype(Q, P)
+        Q, P = Q.astype(dtype, copy=False), P.astype(dtype, copy=False)
+        return Q, P, self._fold(Q)
+
+    def _fold(self, Q: Rows) -> Rows:
+        return map_rows(Q, self.W.astype(Q.dtype, copy=False))
+
+    def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
+        Q, P, folded = self._check(Q, P)
+        sizes = Q.shape[0], P.shape[0]
+        dense = not (is_sparse(folded) or is_sparse(P))
+        if dense and self.norm == "none":
+            return ProductScorer(*sizes, folded, lambda items: P[items], is_distance=False), P.dtype
+        if dense and self.norm == "cosine":
+            queries = folded * inverse_lengths(Q)
+            return ProductScorer(
+                *sizes, queries, lambda items: to_unit_length(P[items]), is_distance=False
+            ), P.dtype
+        return BlockScorer(
+            *sizes,
+            ready=lambda items: P[items],
+            score_block=lambda block, items: self._normalised(
+                products(folded[block], items), Q[block], items, products
+            ),
+        ), P.dtype
+
+
+def _check_range(rows: Rows, name: str, norm: Norm) -> None:
+    """Refuse values for which the norm is not defined: it could be zero or negative."""
+    if norm not in ("dice", "jaccard"):
+        return
+    values = rows.data if is_sparse(rows) else rows
+    if values.size == 0:
+        return
+    least, most = values.min(), values.max()
+    if least < 0:
+        raise ValueError(
+            f"{name} holds {least:.4g}, but norm {norm!r} is for values that are not negative."
+        )
+    if norm == "jaccard" and most > 1:
+        raise ValueError(f"{name} holds {most:.4g}, but norm 'jaccard' is for values in [0, 1].")

@@ -1,0 +1,193 @@
+"""A Mahalanobis distance, as the similarity −d²."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from likewise._validation import Rows, check_rows, check_same_length, check_whole_number, is_sparse
+from likewise.exceptions import NotFoldableError
+from likewise.similarities._base import Foldable, Metric
+from likewise.similarities._explanation import Explanation, Names, strongest
+from likewise.similarities._rows import (
+    common_dtype,
+    described,
+    frozen_map,
+    map_rows,
+    one_row_each,
+    paired_products,
+    squared_distances,
+    to_dense,
+)
+from likewise.similarities._search import BlockScorer, ProductScorer, Scorer
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Mahalanobis(Foldable):
+    """s(q, p) = −|Lq − Lp|²: the Euclidean distance after a linear map, negated and squared.
+
+    Parameters
+    ----------
+    L : array of shape (n_components, n_features), (n_features,) or ()
+        The map; 1-D is a diagonal, a number that multiple of the identity of any width.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> s = lw.Mahalanobis([[2.0, 0.0], [0.0, 1.0]])
+    >>> s.score([[0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
+    array([[-4., -1.]])
+    >>> s.distance([[0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
+    array([[2., 1.]])
+    >>> s.neighbors([[0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], k=1).ids
+    array([[1]])
+    """
+
+    L: np.ndarray
+
+    def __init__(self, L: ArrayLike) -> None:
+        object.__setattr__(self, "L", frozen_map(L, "L"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.L,)
+
+    def __repr__(self) -> str:
+        return f"Mahalanobis(L={described(self.L)})"
+
+    @property
+    def n_features(self) -> int | None:
+        """Width of the rows; None where any will do."""
+        return self.L.shape[-1] if self.L.ndim else None
+
+    @property
+    def has_distance(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Always."""
+        return True
+
+    def score(self, Q: Any, P: Any) -> np.ndarray:
+        """Return −d² of every query with every item, as an (n_queries, n_items) array."""
+        Q, P = self._check(Q, P)
+        dtype = common_dtype(Q, P)
+        found = squared_distances(self._mapped(Q, dtype), self._mapped(P, dtype))
+        return np.negative(found, out=found)
+
+    def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
+        """Return −d² of query i with item i, as an (n_queries,) array."""
+        Q, P = self._check(Q, P)
+        check_same_length(Q, "Q", P, "P")
+        gap = self._mapped(_difference(Q, P), common_dtype(Q, P))
+        return -paired_products(gap, gap)
+
+    def distance(self, Q: Any, P: Any) -> np.ndarray:
+        """Return the distance d of every query to every item, as an (n_queries, n_items) array."""
+        found = self.score(Q, P)
+        return np.sqrt(np.negative(found, out=found), out=found)
+
+    def explain(
+        self, q: Any, p: Any, query_names: Any = None, item_names: Any = None, top: int | None = 10
+    ) -> Explanation:
+        """Say which pairs of feature differences made the score: −δᵢ Mᵢⱼ δⱼ with M = LᵀL.
+
+        Both orders of a pair are one term. Parameters as in `Similarity.explain`.
+        """
+        if top is not None:
+            top = check_whole_number(top, "top")
+        q, p = self._check(*one_row_each(q, p))
+        names = Names(query_names, "query_names", q.shape[1])
+        item_side = names if item_names is None else Names(item_names, "item_names", p.shape[1])
+        gap = to_dense(q)[0].astype(np.float64) - to_dense(p)[0]
+        moved = np.flatnonzero(gap)
+        if self.L.ndim < 2:
+            first = second = moved
+            values = -((np.broadcast_to(self.L, gap.shape)[moved] * gap[moved]) ** 2)
+        else:
+            scaled = self.L[:, moved] * gap[moved]
+            terms = -(scaled.T @ scaled)
+            i, j = np.triu_indices(len(moved))
+            values = np.where(i == j, 1, 2) * terms[i, j]
+            first, second = moved[i], moved[j]
+        score = self.score_pairs(q, p)[0]
+        return strongest(score, values, first, second, (names, item_side), top)
+
+    @property
+    def folded_metric(self) -> Metric:
+        """Euclidean: both sides are mapped."""
+        return "euclidean"
+
+    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Any:
+        """Return Lq; for an inner-product index (Lq, 1)."""
+        mapped = self._fold(Q, "Q")
+        if self._served_by(metric) == "euclidean":
+            return mapped
+        return _with_column(mapped, np.ones(mapped.shape[0]))
+
+    def fold_items(self, P: Any, metric: Metric | None = None) -> Any:
+        """Return Lp; for an inner-product index (Lp, −|Lp|²/2)."""
+        mapped = self._fold(P, "P")
+        if self._served_by(metric) == "euclidean":
+            return mapped
+        return _with_column(mapped, -paired_products(mapped, mapped) / 2)
+
+    def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
+        """Turn Euclidean distances, or inner products, of folded rows into −d²."""
+        values = np.asarray(values)
+        if self._served_by(metric) == "euclidean":
+            return -(values**2)
+        mapped = self._fold(Q, "Q")
+        return np.minimum(2 * values - paired_products(mapped, mapped)[:, None], 0)
+
+    def _served_by(self, metric: Metric | None) -> Metric:
+        if metric is None or metric in ("euclidean", "inner_product"):
+            return metric or self.folded_metric
+        raise NotFoldableError(
+            f"a Mahalanobis distance cannot be served exactly by metric {metric!r}: "
+            "use 'euclidean', or 'inner_product', which adds one coordinate."
+        )
+
+    def _fold(self, rows: Any, name: str) -> Rows:
+        checked = check_rows(rows, name, n_features=self.n_features)
+        return self._mapped(checked, checked.dtype)
+
+    def _check(self, Q: Any, P: Any) -> tuple[Rows, Rows]:
+        Q = check_rows(Q, "Q", n_features=self.n_features)
+        return Q, check_rows(P, "P", n_features=Q.shape[1])
+
+    def _mapped(self, rows: Rows, dtype: np.dtype) -> Rows:
+        linear = self.L.T.astype(dtype, copy=False)
+        return map_rows(rows.astype(dtype, copy=False), linear)
+
+    def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
+        Q, P = self._check(Q, P)
+        dtype = common_dtype(Q, P)
+        queries = self._mapped(Q, dtype)
+        sizes = Q.shape[0], P.shape[0]
+        if is_sparse(queries) or (is_sparse(P) and self.L.ndim < 2):
+            return BlockScorer(
+                *sizes,
+                ready=lambda items: self._mapped(P[items], dtype),
+                score_block=lambda block, items: -squared_distances(queries[block], items),
+            ), dtype
+        return ProductScorer(
+            *sizes, queries, lambda items: self._mapped(P[items], dtype), is_distance=True
+        ), dtype
+
+
+def _difference(Q: Rows, P: Rows) -> Rows:
+    if is_sparse(Q) and is_sparse(P):
+        return (Q - P).tocsr()
+    return np.asarray(to_dense(Q) - to_dense(P))
+
+
+def _with_column(rows: Rows, column: np.ndarray) -> Rows:
+    column = column[:, None].astype(rows.dtype)
+    if is_sparse(rows):
+        from scipy.sparse import csr_array, hstack
+
+        return hstack([rows, csr_array(column)], format="csr")
+    return np.concatenate([rows, column], axis=1)

@@ -1,0 +1,142 @@
+"""Arithmetic on dense or CSR rows, and on maps that are a number, a diagonal or a matrix."""
+
+from typing import Any
+
+import numpy as np
+
+from likewise._validation import Rows, is_sparse
+
+_PAIRS_AT_A_TIME = 4096
+
+
+def frozen_map(values: Any, name: str) -> np.ndarray:
+    """Return a read-only array of 0, 1 or 2 dimensions that nobody else can change.
+
+    An array that is read-only already is taken as it is, so that a learner can hand over a large
+    one without a copy.
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must be numbers, but {array.dtype} was given.")
+    if array.ndim > 2 or array.size == 0:
+        raise ValueError(
+            f"{name} must be a matrix, a diagonal (1-D) or a number, "
+            f"but an array of shape {array.shape} was given."
+        )
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinity; it must be finite.")
+    if array.flags.writeable or not array.flags.owndata:
+        array = np.array(array, order="C")
+        array.flags.writeable = False
+    return array
+
+
+def common_dtype(*rows: Rows) -> np.dtype:
+    """Return float32 where all rows are float32, else float64."""
+    return np.result_type(*(part.dtype for part in rows))
+
+
+def map_rows(rows: Rows, linear: np.ndarray) -> Rows:
+    """Return ``rows @ linear``; a number or a diagonal keeps CSR rows sparse."""
+    if linear.ndim == 2:
+        return rows @ linear
+    if linear.ndim == 0 and linear == 1:
+        return rows
+    return rows.multiply(linear).tocsr() if is_sparse(rows) else rows * linear
+
+
+def products(left: Rows, right: Rows) -> np.ndarray:
+    """Return the inner product of every row of `left` with every row of `right`, dense."""
+    if is_sparse(left):
+        found = left @ right.T
+        return found.toarray() if is_sparse(found) else found
+    return np.ascontiguousarray((right @ left.T).T) if is_sparse(right) else left @ right.T
+
+
+def paired_products(left: Rows, right: Rows) -> np.ndarray:
+    """Return the inner product of row i of `left` with row i of `right`."""
+    if is_sparse(left):
+        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
+    if is_sparse(right):
+        return np.asarray(right.multiply(left).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", left, right)
+
+
+def lengths(rows: Rows) -> np.ndarray:
+    """Return the Euclidean length of every row."""
+    return np.sqrt(paired_products(rows, rows))
+
+
+def sums(rows: Rows) -> np.ndarray:
+    """Return the sum of every row: the 1-norm of rows that are not negative."""
+    return np.asarray(rows.sum(axis=1)).ravel()
+
+
+def inverse_lengths(rows: Rows) -> np.ndarray:
+    """Return 1/length of every row as a column; 0 for a zero row."""
+    size = lengths(rows)[:, None]
+    return ratio(np.ones_like(size), size)
+
+
+def to_unit_length(rows: Rows) -> Rows:
+    """Return the rows divided by their length; a zero row stays zero."""
+    inverse = inverse_lengths(rows)
+    return rows.multiply(inverse).tocsr() if is_sparse(rows) else rows * inverse
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return numerator / denominator, and 0 where the denominator is not positive."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+def squared_distances(left: Rows, right: Rows) -> np.ndarray:
+    """Return |l − r|² of every pair of rows, accurate also where the rows nearly coincide.
+
+    |l|² + |r|² − 2 l·r comes from one matrix product, and loses digits where it is small beside
+    its terms. Those few entries are computed again from the difference of the rows.
+    """
+    if not (is_sparse(left) or is_sparse(right)):
+        # Distances do not see a common shift, and the terms are smallest around the mean.
+        shift = right.mean(axis=0)
+        left, right = left - shift, right - shift
+    square_left, square_right = paired_products(left, left), paired_products(right, right)
+    found = products(left, right)
+    found *= -2
+    found += square_left[:, None]
+    found += square_right
+    lost = np.sqrt(np.finfo(found.dtype).eps) * (square_left[:, None] + square_right)
+    at_left, at_right = np.nonzero(found <= lost)
+    for start in range(0, len(at_left), _PAIRS_AT_A_TIME):
+        i, j = (at[start : start + _PAIRS_AT_A_TIME] for at in (at_left, at_right))
+        gap = to_dense(left[i]) - to_dense(right[j])
+        found[i, j] = paired_products(gap, gap)
+    return found
+
+
+def to_dense(rows: Rows) -> np.ndarray:
+    """Return the rows as an array."""
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+def described(linear: np.ndarray) -> str:
+    """Return a map in a few characters, for one-line representations."""
+    if linear.ndim == 0:
+        return str(linear.item())
+    return f"{'×'.join(map(str, linear.shape))} {linear.dtype}"
+
+
+def one_row_each(q: Any, p: Any) -> tuple[Any, Any]:
+    """Return two single rows as tables of one row."""
+    return _as_table(q, "q"), _as_table(p, "p")
+
+
+def _as_table(row: Any, name: str) -> Any:
+    if is_sparse(row):
+        table = row.reshape(1, -1) if len(row.shape) == 1 else row
+    else:
+        table = np.atleast_2d(np.asarray(row))
+    if table.shape[0] != 1:
+        raise ValueError(f"{name} must be one row, but {table.shape[0]} rows were given.")
+    return table
