@@ -1,0 +1,200 @@
+"""Compare estimators on the same folds, and tell which differences are real."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from likewise._progress import LongWork, show_progress
+from likewise._validation import take
+from likewise.evaluation._table import Table
+from likewise.exceptions import require_extra
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Cross-validated scores of several estimators on the same folds.
+
+    Attributes
+    ----------
+    scores : mapping of str to ndarray of shape (n_folds,)
+        In the order in which the estimators were given.
+    fit_seconds, predict_seconds : mapping of str to ndarray of shape (n_folds,)
+    test_share : ndarray of shape (n_folds,)
+        Test rows for each training row.
+    scoring : str
+    """
+
+    scores: Mapping[str, np.ndarray]
+    fit_seconds: Mapping[str, np.ndarray]
+    predict_seconds: Mapping[str, np.ndarray]
+    test_share: np.ndarray
+    scoring: str
+
+    @property
+    def best(self) -> str:
+        """The name with the highest mean score."""
+        return max(self.scores, key=lambda name: self.scores[name].mean())
+
+    def p_value(self, name: str) -> float:
+        """Return how likely a difference to the best at least as large would be by chance.
+
+        The paired t-test of Nadeau and Bengio (2003): folds share training rows, so the variance
+        of the mean difference is taken as (1/n_folds + n_test/n_train) times that of a fold's.
+        """
+        from scipy.stats import t
+
+        gaps = self.scores[self.best] - self.scores[name]
+        if len(gaps) < 2 or np.allclose(gaps, gaps[0]):
+            return 1.0 if abs(gaps.mean()) < 1e-12 else (0.0 if len(gaps) > 1 else float("nan"))
+        variance = gaps.var(ddof=1) * (1 / len(gaps) + self.test_share.mean())
+        return float(2 * t.sf(abs(gaps.mean()) / np.sqrt(variance), df=len(gaps) - 1))
+
+    def table(self) -> Table:
+        """Return a row for each estimator, best first."""
+        rows = []
+        for name in sorted(self.scores, key=lambda name: -self.scores[name].mean()):
+            values = self.scores[name]
+            rows.append(
+                (
+                    name,
+                    f"{values.mean():.4f}",
+                    f"{values.std(ddof=1) if len(values) > 1 else 0:.4f}",
+                    "best" if name == self.best else f"{self.p_value(name):.3f}",
+                    f"{self.fit_seconds[name].mean():.3g}",
+                    f"{self.predict_seconds[name].mean():.3g}",
+                )
+            )
+        heads = ("", self.scoring, "deviation", "p against best", "fit s", "predict s")
+        return Table(heads, rows)
+
+    def __repr__(self) -> str:
+        best = self.best
+        return (
+            f"Comparison({len(self.scores)} estimators, {len(self.test_share)} folds, "
+            f"best={best!r} at {self.scores[best].mean():.4f})"
+        )
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw every fold's score, the means and their deviations; returns the axes."""
+        pyplot = require_extra("matplotlib.pyplot", "plots", "a plot")
+        ax = pyplot.subplots(figsize=(6, 1 + 0.4 * len(self.scores)))[1] if ax is None else ax
+        names = sorted(self.scores, key=lambda name: self.scores[name].mean())
+        for height, name in enumerate(names):
+            values = self.scores[name]
+            ax.plot(values, np.full(len(values), height), "o", color="0.6", markersize=3)
+            ax.errorbar(values.mean(), height, xerr=values.std(), fmt="D", color="C0", capsize=3)
+        ax.set_yticks(range(len(names)), names)
+        ax.set_xlabel(f"{self.scoring}, {len(self.test_share)} folds")
+        return ax
+
+
+def compare(
+    estimators: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    scoring: str = "accuracy",
+    random_state: int | None = 0,
+    verbose: bool = False,
+) -> Comparison:
+    """Cross-validate several estimators on the same folds.
+
+    Ctrl-C ends the work early; the folds that all estimators have finished are kept.
+
+    Parameters
+    ----------
+    estimators : mapping of str to estimator
+    X, y : training rows and labels
+    cv : int or splitter, default=5
+        Folds: an int for that many stratified ones, shuffled.
+    scoring : str, default="accuracy"
+        Any scorer that scikit-learn knows by name.
+    random_state : int or None, default=0
+        Seed of the shuffle.
+    verbose : bool, default=False
+        Show progress.
+
+    Returns
+    -------
+    Comparison
+        Prints as a table, renders in a notebook, and plots.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> data = lw.datasets.load("balance")
+    >>> report = lw.compare(
+    ...     {
+    ...         "euclidean": lw.SimilarityClassifier(n_neighbors=15),
+    ...         "cosine": lw.SimilarityClassifier(similarity="cosine", n_neighbors=15),
+    ...     },
+    ...     data.X,
+    ...     data.y,
+    ... )
+    >>> report.best
+    'cosine'
+    """
+    from sklearn.base import clone
+    from sklearn.metrics import get_scorer
+    from sklearn.model_selection import StratifiedKFold, check_cv
+    from sklearn.utils import indexable
+
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise TypeError("estimators must be a mapping of names to estimators, with at least one.")
+    for name, estimator in estimators.items():
+        if not hasattr(estimator, "fit"):
+            raise TypeError(f"estimators[{name!r}] must have fit, but {estimator!r} was given.")
+    scorer = get_scorer(scoring)
+    X, y = indexable(X, y)
+    if isinstance(cv, int):
+        cv = StratifiedKFold(cv, shuffle=True, random_state=random_state)
+    splits = list(check_cv(cv, y, classifier=True).split(X, y))
+
+    folds: list[dict[str, tuple[float, float, float]]] = []
+    total = len(splits) * len(estimators)
+    with (
+        show_progress(verbose),
+        LongWork("comparing", total=total, unit="fits", keeps="the finished folds") as work,
+    ):
+        for train, test in splits:
+            rows = [take(part, at) for at in (train, test) for part in (X, y)]
+            fold = {}
+            for name, estimator in estimators.items():
+                fold[name] = _score(clone(estimator), scorer, *rows)
+                work.advance()
+                if work.interrupted:
+                    break
+            if work.interrupted:
+                break
+            folds.append(fold)
+    if not folds:
+        raise KeyboardInterrupt("interrupted before the first fold was finished")
+    columns = {name: np.array([fold[name] for fold in folds]).T for name in estimators}
+    return Comparison(
+        scores={name: column[0] for name, column in columns.items()},
+        fit_seconds={name: column[1] for name, column in columns.items()},
+        predict_seconds={name: column[2] for name, column in columns.items()},
+        test_share=np.array([len(test) / len(train) for train, test in splits[: len(folds)]]),
+        scoring=scoring,
+    )
+
+
+def _score(
+    estimator: Any, scorer: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any
+) -> tuple[float, float, float]:
+    """Return the score, and the seconds that fitting and predicting took."""
+    started = perf_counter()
+    fitted = estimator.fit(X_train, y_train)
+    between = perf_counter()
+    score = scorer(fitted, X_test, y_test)
+    return float(score), between - started, perf_counter() - between

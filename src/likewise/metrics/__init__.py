@@ -1,0 +1,19 @@
+"""Pure functions of arrays: ranking measures and voting rules."""
+
+from likewise.metrics._ranking import (
+    average_precision,
+    ndcg_at,
+    precision_at,
+    recall_at,
+    reciprocal_rank,
+)
+from likewise.metrics._voting import majority_votes
+
+__all__ = [
+    "average_precision",
+    "majority_votes",
+    "ndcg_at",
+    "precision_at",
+    "recall_at",
+    "reciprocal_rank",
+]
