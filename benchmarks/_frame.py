@@ -1,0 +1,166 @@
+"""Run contenders in turn, each in its own process, and put their best figures side by side."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks._contender import ENVIRONMENTS, Contender
+from likewise.evaluation import Table
+
+ROOT = Path(__file__).parent.parent
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Result(NamedTuple):
+    """What one contender did on one case."""
+
+    name: str
+    answers: list[dict[str, Any]]
+    failure: str | None
+
+    @property
+    def seconds(self) -> float:
+        """The best run: the one that was disturbed least."""
+        return min(answer["seconds"] for answer in self.answers)
+
+
+def run(name: str, folder: Path, repeats: int) -> None:
+    """Run one benchmark and write NAME.json, NAME.md and NAME.png into `folder`."""
+    module = import_module(f"benchmarks.{name}")
+    folder.mkdir(parents=True, exist_ok=True)
+    report = []
+    for case in module.CASES:
+        results = _run_case(name, module.CONTENDERS, case, repeats)
+        print(f"\n{name}: {_title(case)} (best of {repeats}, in turn)\n{_table(results)}")
+        report.append((case, results))
+    found = [{"case": case, "results": [r._asdict() for r in results]} for case, results in report]
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf8")
+    texts = [f"## {_title(case)}\n\n{_table(results).to_markdown()}\n" for case, results in report]
+    (folder / f"{name}.md").write_text("\n".join([f"# {name}\n", *texts]), encoding="utf8")
+    _plot(report, folder / f"{name}.png")
+    print(f"\nwritten to {folder}")
+
+
+def _run_case(
+    module: str, contenders: list[Contender], case: dict[str, Any], repeats: int
+) -> list[Result]:
+    workers = [_Worker(module, contender, case) for contender in contenders]
+    try:
+        for turn in range(repeats + 1):
+            for worker in workers:
+                # the first turn warms caches and compilers up and is not counted
+                worker.take_turn(counted=turn > 0)
+    finally:
+        for worker in workers:
+            worker.close()
+    return [Result(worker.name, worker.answers, worker.failure) for worker in workers]
+
+
+class _Worker:
+    """A contender in a process of its own; one that does not run says why and is left out."""
+
+    def __init__(self, module: str, contender: Contender, case: dict[str, Any]) -> None:
+        self.name = contender.name
+        self.answers: list[dict[str, Any]] = []
+        self.failure: str | None = None
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the worker)
+        threads = {name: str(case["threads"]) for name in _THREAD_VARIABLES if "threads" in case}
+        try:
+            python = _python_of(contender.environment)
+        except subprocess.CalledProcessError as error:
+            python, self.failure = sys.executable, f"its environment could not be made: {error}"
+        self._process = subprocess.Popen(
+            [python, "-m", "benchmarks._worker", module, contender.name, json.dumps(case)],
+            cwd=ROOT,
+            env={**os.environ, **threads},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+
+    def take_turn(self, *, counted: bool) -> None:
+        """Run once; a process that has ended leaves its last word as the failure."""
+        if self.failure is not None:
+            return
+        try:
+            self._process.stdin.write("run\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            self._process.wait()
+            self._errors.seek(0)
+            last_words = self._errors.read().strip().splitlines()[-1:]
+            self.failure = f"did not run: {''.join(last_words)[:120]}"
+        elif counted:
+            self.answers.append(json.loads(answer))
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+
+def _python_of(environment: str | None) -> str:
+    if environment is None:
+        return sys.executable
+    folder = ROOT / f".venv-bench-{environment}"
+    python, stamp = folder / "bin" / "python", folder / "installed"
+    wanted = "\n".join(ENVIRONMENTS[environment])
+    if not stamp.exists() or stamp.read_text() != wanted:
+        print(f"making the environment of the {environment} ...")
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", *ENVIRONMENTS[environment]], check=True
+        )
+        stamp.write_text(wanted)
+    return str(python)
+
+
+def _title(case: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in case.items()) or "as it is"
+
+
+def _table(results: list[Result]) -> Table:
+    ours = next((r.seconds for r in results if r.name == "likewise" and r.answers), None)
+    measured = {key for result in results for answer in result.answers for key in answer}
+    extra = sorted(measured - {"seconds", "peak_mb"})
+    rows = []
+    for result in results:
+        if not result.answers:
+            rows.append((result.name, result.failure or "", *[""] * (2 + len(extra))))
+            continue
+        last = result.answers[-1]
+        rows.append(
+            (
+                result.name,
+                f"{result.seconds:.3g}",
+                "" if ours is None else f"{result.seconds / ours:.2f}",
+                f"{max(answer['peak_mb'] for answer in result.answers):.0f}",
+                *(f"{last[key]:.4g}" if key in last else "" for key in extra),
+            )
+        )
+    return Table(("", "seconds", "× likewise", "MB above data", *extra), rows)
+
+
+def _plot(report: list[tuple[dict[str, Any], list[Result]]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 1 + 1.6 * len(report)), layout="constrained")
+    for place, (case, results) in enumerate(report):
+        ax = figure.add_subplot(len(report), 1, place + 1)
+        ran = [result for result in results if result.answers]
+        ax.barh([result.name for result in ran], [result.seconds for result in ran])
+        ax.set_title(_title(case), fontsize=8)
+        ax.set_xlabel("seconds")
+        ax.invert_yaxis()
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,34 @@
+"""``python -m likewise.reproduce NAME``: a paper's table with ours beside."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from likewise.reproduce._frame import known, reproduce, table
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse, reproduce, show."""
+    parser = argparse.ArgumentParser(prog="python -m likewise.reproduce", description=__doc__)
+    parser.add_argument("name", nargs="?", help=f"one of {', '.join(known())}")
+    parser.add_argument("--folder", type=Path, default=Path("results/reproduce"))
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    chosen = parser.parse_args(arguments)
+    if chosen.name is None:
+        print("\n".join(known()))
+        return 0
+    try:
+        rows = reproduce(chosen.name, chosen.folder, verbose=not chosen.quiet)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(json.dumps([asdict(row) for row in rows], indent=2) if chosen.json else table(rows))
+    print(f"written to {chosen.folder}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

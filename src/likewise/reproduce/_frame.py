@@ -1,0 +1,108 @@
+"""What every reproduction shares: rows of (setting, published, ours), written and drawn."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, Protocol
+
+from likewise._progress import LongWork, show_progress
+from likewise._validation import unknown_name
+from likewise.evaluation import Table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published figure and ours.
+
+    Attributes
+    ----------
+    setting : str
+        The data and the protocol.
+    method : str
+    published : float or None
+        None where the paper gives no figure.
+    ours : float or None
+        None where it could not be measured; `note` says why.
+    deviation : float or None
+        Of ours, over folds or splits.
+    note : str
+        What differs from the paper, or what was chosen.
+    """
+
+    setting: str
+    method: str
+    published: float | None
+    ours: float | None
+    deviation: float | None = None
+    note: str = ""
+
+
+class Reproduction(Protocol):
+    """What a module of this package defines."""
+
+    PAPER: str
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows as they are measured."""
+
+    def figures(self, rows: list[Row]) -> Iterable[tuple[str, Any]]:
+        """Yield names and matplotlib figures."""
+
+
+def known() -> list[str]:
+    """Return the names of all reproductions."""
+    package = import_module("likewise.reproduce")
+    return [module.name for module in iter_modules(package.__path__) if module.name[0] != "_"]
+
+
+def reproduce(name: str, folder: Path, *, verbose: bool = False) -> list[Row]:
+    """Run one reproduction and write NAME.json, NAME.md and its figures into `folder`.
+
+    Ctrl-C ends it early; the rows measured until then are written.
+    """
+    if name not in known():
+        raise unknown_name(name, "NAME", known())
+    paper: Any = import_module(f"likewise.reproduce.{name}")
+    rows: list[Row] = []
+    with (
+        show_progress(verbose),
+        LongWork(f"reproducing {name}", unit="rows", keeps="the rows so far") as work,
+    ):
+        for row in paper.rows():
+            rows.append(row)
+            work.advance()
+            if work.interrupted:
+                break
+    folder.mkdir(parents=True, exist_ok=True)
+    report = {"paper": paper.PAPER, "rows": [asdict(row) for row in rows]}
+    (folder / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf8")
+    text = f"# {paper.PAPER}\n\n{table(rows).to_markdown()}\n"
+    (folder / f"{name}.md").write_text(text, encoding="utf8")
+    for title, figure in paper.figures(rows):
+        figure.savefig(folder / f"{name}-{title}.png", dpi=150, bbox_inches="tight")
+    return rows
+
+
+def table(rows: list[Row]) -> Table:
+    """Return the rows with the published value beside ours."""
+    return Table(
+        ("setting", "method", "published", "ours", "deviation", "note"),
+        [
+            (
+                row.setting,
+                row.method,
+                _number(row.published),
+                _number(row.ours),
+                _number(row.deviation),
+                row.note,
+            )
+            for row in rows
+        ],
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
