@@ -23,7 +23,7 @@ demo: $(VENV)/installed-plots,progress      ## learn, search, compare, save: the
 	$(BIN)/python docs/examples/demo.py
 
 test: $(VENV)/installed-test lint           ## lint, types, import contract, tests, docstrings, README and guide
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/installed-test                ## ruff, mypy, import contract
 	$(BIN)/ruff check .

@@ -1,0 +1,37 @@
+"""The benchmarks run by one command from the project's root."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_a_benchmark_writes_its_figures_table_and_plot(tmp_path):
+    found = run("imports", "--repeats", "1", "--folder", str(tmp_path))
+    assert found.returncode == 0, found.stderr
+    assert "likewise" in json.dumps(json.loads((tmp_path / "imports.json").read_text()))
+    table = (tmp_path / "imports.md").read_text(encoding="utf8")
+    seconds = {
+        cells[1].strip(): float(cells[2])
+        for cells in (line.split("|") for line in table.splitlines() if line.startswith("| "))
+        if cells[2].strip().replace(".", "").isdigit()
+    }
+    assert {"likewise", "scikit-learn"} < set(seconds)
+    assert all(value > 0 for value in seconds.values())
+    assert (tmp_path / "imports.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unknown_benchmark_is_refused_with_a_sentence(tmp_path):
+    found = run("neighbours", "--folder", str(tmp_path / "out"))
+    assert found.returncode == 2
+    assert "imports" in found.stderr
+    assert "neighbours" in found.stderr
+    assert "Traceback" not in found.stderr
+    assert not (tmp_path / "out").exists()

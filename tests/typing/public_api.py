@@ -1,0 +1,132 @@
+"""Every public name, used as a user would: mypy checks this file.
+
+>>> from pathlib import Path
+>>> text = Path(__file__).read_text(encoding="utf8")
+>>> [name for name in dir(lw) if f"lw.{name}" not in text]
+[]
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, assert_type
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+import likewise as lw
+
+Metric = Literal["inner_product", "cosine", "euclidean"]
+
+
+def classify(X: np.ndarray, y: list[str]) -> np.ndarray:
+    """Fit, predict, look at the neighbours."""
+    clf = lw.SimilarityClassifier(learner=PCA(2), n_neighbors=5, rule="energy", c=0.5)
+    fitted = clf.fit(X, y)
+    assert_type(fitted, lw.SimilarityClassifier)
+    assert_type(fitted.kneighbors(), lw.Matches)
+    assert_type(fitted.kneighbors(X, n_neighbors=2).ids, np.ndarray)
+    assert_type(fitted.predict_proba(X), np.ndarray)
+    lw.SimilarityClassifier(similarity=lw.Mahalanobis(1.0))
+    lw.SimilarityClassifier(similarity="cosine")
+    return fitted.predict(X)
+
+
+def learn(X: np.ndarray, y: list[str]) -> lw.Similarity:
+    """Fit a learner, by itself or inside a classifier."""
+    learner = lw.LMNN(n_neighbors=3, c=0.1)
+    lw.SimilarityClassifier(learner=learner).fit(X, y)
+    learned: lw.Similarity = learner.fit(X, y).similarity_
+    return learned
+
+
+def make_similarities() -> list[lw.Similarity]:
+    """Make one of every kind."""
+    words = lw.from_distance(lambda a, b: abs(len(a) - len(b)), symmetric=True)
+    return [
+        lw.as_similarity("cosine"),
+        lw.as_similarity(PCA(2)),
+        lw.Mahalanobis([[1.0, 0.0], [0.0, 2.0]]),
+        lw.Mahalanobis(np.eye(2)),
+        lw.Bilinear([1.0, 2.0], norm="dice"),
+        lw.Precomputed(is_distance=True),
+        lw.from_callable(lambda a, b: len(a) + len(b)),
+        words,
+    ]
+
+
+def use(similarity: lw.Similarity, Q: np.ndarray, P: np.ndarray) -> float:
+    """Score, search, explain."""
+    assert_type(similarity.score(Q, P), np.ndarray)
+    assert_type(similarity.score_pairs(Q, P), np.ndarray)
+    assert_type(similarity.takes, Literal["rows", "objects", "matrix"])
+    assert_type(similarity.has_distance, bool)
+    assert_type(similarity.is_symmetric, bool)
+    matches = similarity.neighbors(Q, P, k=3, exclude_self=True)
+    assert_type(matches, lw.Matches)
+    pairs: list[tuple[Any, float]] = matches.row(0)
+    explanation = similarity.explain(Q[0], P[0], ["a"], ["b"], top=None)
+    assert_type(explanation, lw.Explanation)
+    strongest = max(explanation, key=lambda term: abs(term.contribution))
+    label: str = strongest.query_feature + strongest.item_feature
+    return explanation.rest + explanation.score + len(pairs) + len(label) + len(explanation)
+
+
+def fold(similarity: lw.Foldable, Q: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Search with any index."""
+    metric: Metric = similarity.folded_metric
+    queries, items = similarity.fold_queries(Q), similarity.fold_items(P, metric)
+    return similarity.unfold_scores(queries @ items.T, Q, metric=metric)
+
+
+def fold_both(Q: np.ndarray, P: np.ndarray) -> None:
+    """Both linear similarities fold; of a Mahalanobis there is also the distance."""
+    fold(lw.Mahalanobis(1.0), Q, P)
+    fold(lw.Bilinear(1.0, "cosine"), Q, P)
+    assert_type(lw.Mahalanobis(1.0).distance(Q, P), np.ndarray)
+    assert_type(lw.Mahalanobis(1.0).L, np.ndarray)
+    assert_type(lw.Bilinear(1.0).W, np.ndarray)
+    assert_type(lw.Bilinear(1.0).norm, Literal["none", "cosine", "dice", "jaccard"])
+
+
+def keep(similarity: lw.Similarity, path: Path) -> lw.Similarity:
+    """Save and load."""
+    similarity.save(path)
+    similarity.save("shoes.safetensors")
+    lw.save(similarity, path)
+    loaded: lw.Similarity = lw.load(path)
+    return loaded
+
+
+def evaluate(X: np.ndarray, y: np.ndarray) -> str:
+    """Compare, and measure a search."""
+    comparison = lw.compare({"a": lw.SimilarityClassifier()}, X, y, cv=3, verbose=True)
+    assert_type(comparison, lw.Comparison)
+    assert_type(comparison.scores, Mapping[str, np.ndarray])
+    assert_type(comparison.p_value(comparison.best), float)
+    retrieval = lw.evaluate_retrieval("cosine", X, labels=y, k=(1, 5), depth=100)
+    assert_type(retrieval, lw.RetrievalReport)
+    assert_type(retrieval["map"], float)
+    assert_type(retrieval.means(), dict[str, float])
+    lw.evaluate_retrieval(lw.Bilinear(1.0), X, X, relevance=np.eye(len(X)), k=5)
+    return comparison.table().to_markdown() + str(retrieval.table())
+
+
+def measure(gains: np.ndarray, n_relevant: np.ndarray) -> None:
+    """Call the pure functions."""
+    assert_type(lw.metrics.precision_at(gains, 5), np.ndarray)
+    assert_type(lw.metrics.recall_at(gains, 5, n_relevant), np.ndarray)
+    assert_type(lw.metrics.ndcg_at(gains, 5, ideal=gains), np.ndarray)
+    assert_type(lw.metrics.average_precision(gains, n_relevant), np.ndarray)
+    assert_type(lw.metrics.reciprocal_rank(gains), np.ndarray)
+    assert_type(lw.metrics.majority_votes(gains, n_classes=3), np.ndarray)
+
+
+def open_data() -> list[str]:
+    """Load a set, show progress, catch what may go wrong."""
+    with lw.show_progress():
+        try:
+            data = lw.datasets.load("iris")
+        except lw.exceptions.DatasetUnavailableError:
+            return []
+    assert_type(data, lw.datasets.Dataset)
+    return [*lw.datasets.names(), lw.__version__]
