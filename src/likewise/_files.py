@@ -41,6 +41,7 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 # The only classes that a file can name. Each lives in the room given here.
 _HOMES = {
     "Bilinear": "similarities",
+    "LMNN": "learners",
     "Mahalanobis": "similarities",
     "Precomputed": "similarities",
     "SimilarityClassifier": "classifiers",
@@ -80,7 +81,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "written_by": f"likewise {_package_version()}",
         **writer.header_of(model),
     }
-    unfinished = target.with_name(f".{target.name}.{token_hex(4)}.unfinished")
+    unfinished = target.with_name(f".{token_hex(8)}.unfinished")
     try:
         unfinished.touch(exist_ok=False)
         mode = (target if target.exists() else unfinished).stat().st_mode
@@ -116,6 +117,8 @@ def load(path: str | os.PathLike[str]) -> Any:
             return _Reader(file).model_of(header)
     except ModelFileError as error:
         raise ModelFileError(f"{source} is not a readable model: {error}") from error.__cause__
+    except PermissionError:
+        raise
     except (SafetensorError, OSError, UnicodeDecodeError) as error:
         raise ModelFileError(
             f"{source} is not a readable model: it is damaged or of another kind ({error})."
@@ -197,7 +200,7 @@ class _Writer:
             return value if math.isfinite(value) else {"$float": repr(value)}
         if isinstance(value, np.ndarray):
             return self._array(value, where)
-        if isinstance(value, np.generic):
+        if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
             return self._value(value.item(), where)
         if is_sparse(value):
             return {
@@ -281,6 +284,10 @@ class _Reader:
         return model
 
     def _fit(self, model: Any, fitted: dict[str, Any]) -> None:
+        if dataclasses.is_dataclass(model):
+            raise ModelFileError(
+                f"it has fitted parts of a {type(model).__name__}, which has none."
+            )
         for name, value in fitted.items():
             # Only what `fit` leaves: never a method, nor anything Python itself looks at.
             if not _FITTED_NAME.fullmatch(name) or hasattr(type(model), name):
@@ -302,7 +309,7 @@ class _Reader:
             value = self._kinds[kind](part[kind])
             if "$shape" in part:
                 value = np.reshape(value, _list_of(int, part["$shape"]))
-        except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        except (TypeError, ValueError, AttributeError, OverflowError, MemoryError) as error:
             if isinstance(error, ModelFileError):
                 raise
             raise ModelFileError(f"its header has a {kind} that does not fit: {error}") from error
@@ -343,6 +350,8 @@ class _Reader:
         from scipy.sparse import csr_array
 
         data, indices, indptr, shape = self._list(part)
+        if any(np.asarray(part).dtype.kind not in "iu" for part in (indices, indptr, shape)):
+            raise ModelFileError("it has a sparse matrix whose indices are not whole numbers.")
         rows = csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
         rows.check_format(full_check=True)
         return rows

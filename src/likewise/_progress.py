@@ -111,7 +111,7 @@ class LongWork:
             return
         if self._outer is not None:
             self._outer.interrupted = True
-        if error is None:
+        if error is None and self.keeps is not None:
             of_total = "" if self.total is None else f" of {self.total}"
             warnings.warn(
                 f"{self.label} was interrupted after {self.done}{of_total} {self.unit}; "
@@ -177,6 +177,7 @@ class _PlainLines:
 
     def __init__(self) -> None:
         self._started = self._last = monotonic()
+        self._written = -1
 
     def update(self, work: LongWork) -> None:
         now = monotonic()
@@ -185,9 +186,11 @@ class _PlainLines:
             self._write(work, now - self._started)
 
     def close(self, work: LongWork) -> None:
-        self._write(work, monotonic() - self._started)
+        if work.done != self._written:
+            self._write(work, monotonic() - self._started)
 
     def _write(self, work: LongWork, seconds: float) -> None:
+        self._written = work.done
         line = f"{work.label}: {work.done}"
         if work.total is not None:
             line += f"/{work.total}"

@@ -23,6 +23,8 @@ __all__ = [
     "check_same_length",
     "check_whole_number",
     "is_sparse",
+    "n_rows",
+    "take",
     "unknown_name",
 ]
 
@@ -38,7 +40,7 @@ def check_rows(rows: Any, name: str, *, n_features: int | None = None) -> Rows:
     float32 stays float32; every other number becomes float64. Nothing is copied that is already
     as it should be.
     """
-    checked = _as_csr(rows) if is_sparse(rows) else _as_dense(rows, name)
+    checked = _as_csr(rows, name) if is_sparse(rows) else _as_dense(rows, name)
     if checked.shape[0] == 0:
         raise ValueError(f"{name} has no rows; at least one is needed.")
     if checked.shape[1] == 0:
@@ -52,22 +54,19 @@ def check_rows(rows: Any, name: str, *, n_features: int | None = None) -> Rows:
 def _as_dense(rows: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(rows)
-        if array.dtype.kind not in "fiub":
-            if array.dtype.kind in "Mmc":
-                raise TypeError(f"cannot use {array.dtype} as a number")
+        if array.dtype.kind == "O":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be rows of numbers: {error}.") from error
-    if array.ndim != 2:
-        hint = f"; one row is written {name}.reshape(1, -1)" if array.ndim == 1 else ""
-        raise ValueError(
-            f"{name} must be 2-D, a row for each sample, but {array.ndim}-D was given{hint}."
-        )
+    _refuse_other_than_numbers(array, name)
+    _refuse_other_than_rows(array, name)
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.float64
     return np.ascontiguousarray(array, dtype=kept)
 
 
-def _as_csr(rows: Any) -> Rows:
+def _as_csr(rows: Any, name: str) -> Rows:
+    _refuse_other_than_numbers(rows, name)
+    _refuse_other_than_rows(rows, name)
     csr = rows.tocsr()
     if csr.dtype not in (np.float32, np.float64):
         csr = csr.astype(np.float64)
@@ -76,6 +75,19 @@ def _as_csr(rows: Any) -> Rows:
             csr = csr.copy()
         csr.sum_duplicates()
     return csr
+
+
+def _refuse_other_than_numbers(rows: Any, name: str) -> None:
+    if rows.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must be rows of numbers, but {rows.dtype} was given.")
+
+
+def _refuse_other_than_rows(rows: Any, name: str) -> None:
+    if rows.ndim != 2:
+        hint = f"; one row is written {name}.reshape(1, -1)" if rows.ndim == 1 else ""
+        raise ValueError(
+            f"{name} must be 2-D, a row for each sample, but {rows.ndim}-D was given{hint}."
+        )
 
 
 def _refuse_non_finite(rows: Rows, name: str) -> None:
@@ -95,26 +107,33 @@ def _refuse_non_finite(rows: Rows, name: str) -> None:
     raise ValueError(f"{name} holds {what} in row {row}, column {column}; it must be finite.")
 
 
+def n_rows(rows: Any) -> int:
+    """Return how many rows an array, CSR, frame or list of objects has."""
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def take(rows: Any, which: np.ndarray) -> Any:
+    """Return some of the rows of an array, CSR, frame, series or list of objects."""
+    if isinstance(rows, list | tuple):
+        return [rows[i] for i in which]
+    return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
+
+
 def check_same_length(first: Any, first_name: str, second: Any, second_name: str) -> None:
     """Refuse two arguments that should pair row by row and do not."""
-    lengths = [_length(first), _length(second)]
-    if lengths[0] != lengths[1]:
+    if n_rows(first) != n_rows(second):
         raise ValueError(
-            f"{first_name} has {lengths[0]} rows and {second_name} has {lengths[1]}, "
+            f"{first_name} has {n_rows(first)} rows and {second_name} has {n_rows(second)}, "
             "but they pair row by row and must have as many."
         )
 
 
-def _length(rows: Any) -> int:
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
-
-
-def check_labels(labels: Any, name: str, n_rows: int, rows_name: str) -> np.ndarray:
+def check_labels(labels: Any, name: str, rows: Any, rows_name: str) -> np.ndarray:
     """Return `labels` as a 1-D array with one label a row."""
     array = np.asarray(labels)
     if array.ndim != 1:
         raise ValueError(f"{name} must be 1-D, one label a row, but {array.ndim}-D was given.")
-    check_same_length(np.empty((n_rows, 0)), rows_name, array, name)
+    check_same_length(rows, rows_name, array, name)
     return array
 
 
@@ -131,7 +150,7 @@ def check_number(value: Any, name: str, *, least: float, strictly: bool = False)
     """Return `value` as a finite float of at least (`strictly`: above) `least`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, but {value!r} was given.")
-    if not np.isfinite(value) or value < least or (strictly and value == least):
+    if not np.isfinite(float(value)) or value < least or (strictly and value == least):
         bound = f"above {least}" if strictly else f"at least {least}"
         raise ValueError(f"{name} must be finite and {bound}, but {value} was given.")
     return float(value)

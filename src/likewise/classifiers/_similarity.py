@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -45,16 +45,16 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
     rule : {"majority", "symmetric", "energy"}, default="majority"
         ``majority``: the commonest class among the nearest rows; a tie makes the neighbourhood
         smaller by one until it is broken. ``symmetric``: the class whose own nearest rows have the
-        largest similarity in sum. ``energy``: the class under which the row fits best with the
-        margins of the training rows, after Weinberger, Blitzer and Saul (2005); it needs a
-        similarity with a distance.
+        largest similarity in sum; of a class with fewer than `n_neighbors` rows, in proportion.
+        ``energy``: the class under which the row fits best with the margins of the training rows,
+        after Weinberger, Blitzer and Saul (2005); it needs a similarity with a distance.
     c : float, default=1.0
         Weight of the margins in the energy rule.
 
     Attributes
     ----------
     similarity_ : Similarity
-    learner_ : estimator
+    learner_ : estimator or None
         The fitted learner, where one was given.
     classes_ : ndarray of shape (n_classes,)
     items_ : the training rows
@@ -98,35 +98,28 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         rule = check_choice(self.rule, "rule", _RULES)
         check_whole_number(self.n_neighbors, "n_neighbors")
         check_number(self.c, "c", least=0.0)
-        if self.learner is None:
-            base = as_similarity(self.similarity)
-        elif self.similarity != "euclidean":
-            raise ValueError("learner and similarity were both given, but only one can be used.")
-        else:
-            base = None
+        base = self._given_similarity()
         X, y = self._check_training(X, y, base)
-        self.classes_, self.labels_ = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class, {self.classes_[0]!s}; at least two classes are needed."
-            )
-        if self.n_neighbors > len(y):
-            raise ValueError(
-                f"n_neighbors is {self.n_neighbors}, but X has only {len(y)} rows to choose from."
-            )
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+        self._check_enough_rows(len(y))
+        learner = radii = None
         if base is None:
-            self.learner_ = clone(self.learner).fit(X, y)
-            base = as_similarity(self.learner_)
+            learner = clone(self.learner).fit(X, y)
+            base = as_similarity(learner)
         if rule == "energy" and not base.has_distance:
             raise ValueError(
                 f"rule 'energy' needs a similarity with a distance, but {base!r} has none: "
                 "use 'majority' or 'symmetric'."
             )
-        self.similarity_ = base
-        self.items_ = np.arange(len(y)) if base.takes == "matrix" else X
+        items = np.arange(len(y)) if base.takes == "matrix" else X
         if rule == "energy":
-            _, scores = target_neighbors(base, X, self.items_, self.labels_, self.n_neighbors)
-            self.radii_ = -scores
+            radii = -target_neighbors(base, X, items, y, self.n_neighbors)[1]
+        # All at once, so that a fit that fails leaves what an earlier one has learned.
+        self.learner_, self.similarity_ = learner, base
+        self.classes_, self.labels_ = classes, labels
+        self.items_, self.radii_ = items, radii
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -165,7 +158,9 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
             Training row numbers and scores, most similar first.
         """
         check_is_fitted(self)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = check_whole_number(
+            self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors"
+        )
         if X is not None:
             return self.similarity_.neighbors(self._check_rows(X), self.items_, k)
         if self.similarity_.takes == "matrix":
@@ -175,18 +170,35 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
     def _class_scores(self, X: Any) -> np.ndarray:
         """Return a score for each row and class: the highest is predicted."""
         check_is_fitted(self)
+        self._check_enough_rows(len(self.labels_))
         return _RULES[self.rule](self, self._check_rows(X))
+
+    def _given_similarity(self) -> Similarity | None:
+        """Return the similarity to use; None where a learner is to find it."""
+        if self.learner is None:
+            return as_similarity(self.similarity)
+        if not (isinstance(self.similarity, str) and self.similarity == "euclidean"):
+            raise ValueError("learner and similarity were both given, but only one can be used.")
+        if isinstance(self.learner, type) or not hasattr(self.learner, "fit"):
+            raise TypeError(f"learner must be an estimator, but {self.learner!r} was given.")
+        return None
+
+    def _check_enough_rows(self, n_items: int) -> None:
+        if self.n_neighbors > n_items:
+            raise ValueError(
+                f"n_neighbors is {self.n_neighbors}, but X has only {n_items} rows to choose from."
+            )
 
     def _check_training(self, X: Any, y: Any, base: Similarity | None) -> tuple[Any, np.ndarray]:
         takes = "rows" if base is None else base.takes
         if takes == "objects":
             X = as_objects(X, "X")
-            y = column_or_1d(y, warn=True)
-            check_same_length(X, "X", y, "y")
         else:
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr" if takes == "rows" else False, dtype=_FLOATS
-            )
+            sparse = "csr" if takes == "rows" else False
+            X = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_same_length(X, "X", y, "y")
         if takes == "matrix" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"X must be a square matrix of rows with rows, but has shape {X.shape}."
@@ -209,12 +221,12 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         """Return what a file can hold: of a learner that is not ours, only what it learned."""
         if self.learner is None or type(self.learner).__module__.startswith("likewise."):
             return self
-        stored = clone(self).set_params(learner=None)
+        check_is_fitted(self)
+        stored = clone(self).set_params(learner=None, similarity=self.similarity_)
         for name, value in vars(self).items():
             if name.endswith("_") and name != "learner_":
                 setattr(stored, name, value)
-        if hasattr(self, "similarity_"):
-            stored.similarity = self.similarity_
+        stored.learner_ = None
         warnings.warn(
             f"learner is a {type(self.learner).__name__}, which a model file cannot hold: the file "
             "holds the similarity that it learned instead.",
@@ -222,15 +234,18 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         )
         return stored
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "items_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.learner is not None:
-            tags.input_tags.sparse = get_tags(self.learner).input_tags.sparse
-            return tags
         try:
-            base = as_similarity(self.similarity)
+            base = self._given_similarity()
         except (TypeError, ValueError):
             return tags  # `fit` will say what is wrong with it
+        if base is None:
+            tags.input_tags.sparse = get_tags(self.learner).input_tags.sparse
+            return tags
         for_presence = getattr(base, "norm", None) in ("dice", "jaccard")
         tags.input_tags.sparse = base.takes == "rows"
         tags.input_tags.pairwise = base.takes == "matrix"
@@ -263,9 +278,18 @@ def _symmetric(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
 
 def _energy(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
     """Return the negated energy of each class; d is −score, for a Mahalanobis the distance²."""
-    n_queries, n_items = n_rows(X), len(fitted.labels_)
+    labels, radii = fitted.labels_, fitted.radii_
+    n_queries, n_items = n_rows(X), n_rows(fitted.items_)
     n_classes, k = len(fitted.classes_), fitted.n_neighbors
-    members = [np.flatnonzero(fitted.labels_ == label) for label in range(n_classes)]
+    # A compiled loop does not look where it reads and writes: its arrays must belong together.
+    if (
+        radii is None
+        or radii.shape != (n_items, k)
+        or labels.shape != (n_items,)
+        or not 0 <= labels.min() <= labels.max() < n_classes
+    ):
+        raise ValueError("rule, n_neighbors or what fit left was changed after fit: fit again.")
+    members = [np.flatnonzero(labels == label) for label in range(n_classes)]
     energies = np.empty((n_queries, n_classes))
 
     def work(block: np.ndarray) -> None:
@@ -276,7 +300,7 @@ def _energy(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
             closest = np.partition(distances[:, columns], found - 1, axis=1)[:, :found]
             nearest[:, label, :found] = np.sort(closest, axis=1)
         out = np.empty((len(block), n_classes))
-        kernels.class_energies(distances, fitted.labels_, nearest, fitted.radii_, fitted.c, out)
+        kernels.class_energies(distances, labels, nearest, radii, fitted.c, out)
         energies[block] = out
 
     size = max(1, _DISTANCES_IN_BLOCK // n_items)

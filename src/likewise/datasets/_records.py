@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
-    Samples: TypeAlias = np.ndarray | csr_matrix | list[str] | list[np.ndarray]
-else:
-    Samples: TypeAlias = Any
+# An array, CSR or a list, as the set has it: a union would have to be taken apart at every use.
+Samples: TypeAlias = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +106,7 @@ class Retrieval:
     name: str
     documents: Samples
     queries: Samples
-    relevance: "csr_matrix"
+    relevance: Any
     document_ids: tuple[str, ...]
     query_ids: tuple[str, ...]
     query_is_train: np.ndarray | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise._progress import LongWork, show_progress
-from likewise._validation import take
+from likewise._validation import check_same_length, take
 from likewise.evaluation._table import Table
 from likewise.exceptions import require_extra
 
@@ -61,7 +61,7 @@ class Comparison:
                 (
                     name,
                     f"{values.mean():.4f}",
-                    f"{values.std(ddof=1) if len(values) > 1 else 0:.4f}",
+                    f"{_deviation(values):.4f}",
                     "best" if name == self.best else f"{self.p_value(name):.3f}",
                     f"{self.fit_seconds[name].mean():.3g}",
                     f"{self.predict_seconds[name].mean():.3g}",
@@ -91,7 +91,9 @@ class Comparison:
         for height, name in enumerate(names):
             values = self.scores[name]
             ax.plot(values, np.full(len(values), height), "o", color="0.6", markersize=3)
-            ax.errorbar(values.mean(), height, xerr=values.std(), fmt="D", color="C0", capsize=3)
+            ax.errorbar(
+                values.mean(), height, xerr=_deviation(values), fmt="D", color="C0", capsize=3
+            )
         ax.set_yticks(range(len(names)), names)
         ax.set_xlabel(f"{self.scoring}, {len(self.test_share)} folds")
         return ax
@@ -152,13 +154,20 @@ def compare(
     if not isinstance(estimators, Mapping) or not estimators:
         raise TypeError("estimators must be a mapping of names to estimators, with at least one.")
     for name, estimator in estimators.items():
-        if not hasattr(estimator, "fit"):
-            raise TypeError(f"estimators[{name!r}] must have fit, but {estimator!r} was given.")
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise TypeError(
+                f"estimators[{name!r}] must be an estimator, but {estimator!r} was given."
+            )
+    if not isinstance(scoring, str):
+        raise TypeError(f"scoring must be the name of a scorer, but {scoring!r} was given.")
     scorer = get_scorer(scoring)
+    check_same_length(X, "X", y, "y")
     X, y = indexable(X, y)
     if isinstance(cv, int):
         cv = StratifiedKFold(cv, shuffle=True, random_state=random_state)
     splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    if not splits:
+        raise ValueError("cv gives no folds; at least one is needed.")
 
     folds: list[dict[str, tuple[float, float, float]]] = []
     total = len(splits) * len(estimators)
@@ -167,18 +176,17 @@ def compare(
         LongWork("comparing", total=total, unit="fits", keeps="the finished folds") as work,
     ):
         for train, test in splits:
-            rows = [take(part, at) for at in (train, test) for part in (X, y)]
             fold = {}
             for name, estimator in estimators.items():
-                fold[name] = _score(clone(estimator), scorer, *rows)
+                fold[name] = _score(clone(estimator), scorer, X, y, train, test)
                 work.advance()
                 if work.interrupted:
                     break
             if work.interrupted:
                 break
             folds.append(fold)
-    if not folds:
-        raise KeyboardInterrupt("interrupted before the first fold was finished")
+        if not folds:
+            raise KeyboardInterrupt("interrupted before the first fold was finished")
     columns = {name: np.array([fold[name] for fold in folds]).T for name in estimators}
     return Comparison(
         scores={name: column[0] for name, column in columns.items()},
@@ -189,10 +197,20 @@ def compare(
     )
 
 
+def _deviation(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
 def _score(
-    estimator: Any, scorer: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any
+    estimator: Any, scorer: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray
 ) -> tuple[float, float, float]:
     """Return the score, and the seconds that fitting and predicting took."""
+    from sklearn.utils import get_tags
+
+    X_train, X_test = take(X, train), take(X, test)
+    if get_tags(estimator).input_tags.pairwise:  # a column for each training row
+        X_train, X_test = np.asarray(X_train)[:, train], np.asarray(X_test)[:, train]
+    y_train, y_test = take(y, train), take(y, test)
     started = perf_counter()
     fitted = estimator.fit(X_train, y_train)
     between = perf_counter()

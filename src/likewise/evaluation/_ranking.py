@@ -64,7 +64,7 @@ class RetrievalReport:
         return Table(
             ("measure", "mean", "std. error"),
             [
-                (name, f"{values.mean():.4f}", f"{values.std() / np.sqrt(len(values)):.4f}")
+                (name, f"{values.mean():.4f}", f"{_standard_error(values):.4f}")
                 for name, values in self.per_query.items()
             ],
         )
@@ -138,17 +138,23 @@ def evaluate_retrieval(
     >>> data = lw.datasets.load("iris")
     >>> report = lw.evaluate_retrieval("euclidean", data.X, labels=data.y)
     >>> round(report["precision@10"], 3), round(report["map"], 3)
-    (0.939, 0.881)
+    (0.938, 0.881)
     """
     similarity = as_similarity(similarity)
     cutoffs = tuple(check_whole_number(value, "k") for value in np.atleast_1d(k).tolist())
+    if not cutoffs:
+        raise ValueError("k must hold at least one cut-off, but none was given.")
     among_themselves = items is None
     queries = similarity.check_queries(queries, "queries")
-    items = queries if among_themselves else similarity.check_items(items, "items")
+    items = (
+        _items_among(similarity, queries)
+        if among_themselves
+        else similarity.check_items(items, "items")
+    )
     n_queries, n_items = n_rows(queries), n_rows(items)
     truth = _truth(labels, item_labels, relevance, queries, items, among_themselves)
     depth = n_items if depth is None else check_whole_number(depth, "depth")
-    depth = min(max(depth, *cutoffs), n_items - among_themselves)
+    n_ranks = min(max(depth, *cutoffs), n_items - among_themselves)
 
     judged: list[np.ndarray] = []
     parts: list[dict[str, np.ndarray]] = []
@@ -160,8 +166,10 @@ def evaluate_retrieval(
                 grades[np.arange(len(block)), block] = 0
             wanted = np.flatnonzero((grades > 0).any(axis=1))
             if len(wanted):
-                order = _ranking(similarity, queries, items, block[wanted], depth, among_themselves)
-                parts.append(_measures(grades[wanted], order, cutoffs))
+                order = _ranking(
+                    similarity, queries, items, block[wanted], n_ranks, among_themselves
+                )
+                parts.append(_measures(grades[wanted], order, cutoffs, depth))
                 judged.append(block[wanted])
             work.advance(len(block))
     if not parts:
@@ -169,6 +177,18 @@ def evaluate_retrieval(
     per_query = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rows = np.concatenate(judged)
     return RetrievalReport(per_query, rows, n_queries - len(rows), cutoffs)
+
+
+def _items_among(similarity: Similarity, queries: Any) -> Any:
+    """Return the queries as the items: for a precomputed matrix its columns."""
+    if similarity.takes != "matrix":
+        return similarity.check_items(queries, "queries")
+    if queries.shape[0] != queries.shape[1]:
+        raise ValueError(
+            f"queries must be a square matrix where there are no items, but has shape "
+            f"{queries.shape}."
+        )
+    return np.arange(len(queries))
 
 
 def _truth(
@@ -193,22 +213,29 @@ def _truth(
 
 
 def _ranking(
-    similarity: Similarity, queries: Any, items: Any, block: np.ndarray, depth: int, same: bool
+    similarity: Similarity, queries: Any, items: Any, block: np.ndarray, n_ranks: int, same: bool
 ) -> np.ndarray:
-    """Return row numbers of the `depth` best items for a block of queries."""
-    rows = take(queries, block)
-    if depth + same < n_rows(items) // 4:
-        order = similarity.neighbors(rows, items, depth + same).ids
-    else:
-        order = np.argsort(-similarity.score(rows, items), axis=1, kind="stable")
+    """Return row numbers of the `n_ranks` best items for a block of queries.
+
+    Also of all items, where sorting `similarity.score` would be faster: only a search knows which
+    scores are equal, because a matrix product rounds equal pairs differently.
+    """
+    order = similarity.neighbors(take(queries, block), items, n_ranks + same).ids
     if same:
         others = order != block[:, None]
         others[others.all(axis=1), -1] = False  # not among its own best: the last goes instead
         order = order[others].reshape(len(block), -1)
-    return order[:, :depth]
+    return order
 
 
-def _measures(grades: np.ndarray, order: np.ndarray, cutoffs: Sequence[int]) -> dict[str, Any]:
+def _standard_error(values: np.ndarray) -> float:
+    n = len(values)
+    return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+
+
+def _measures(
+    grades: np.ndarray, order: np.ndarray, cutoffs: Sequence[int], depth: int
+) -> dict[str, Any]:
     gains = np.take_along_axis(grades, order, axis=1)
     n_relevant = np.count_nonzero(grades, axis=1)
     deepest = min(max(cutoffs), grades.shape[1])
@@ -217,6 +244,6 @@ def _measures(grades: np.ndarray, order: np.ndarray, cutoffs: Sequence[int]) -> 
         **{f"precision@{k}": precision_at(gains, k) for k in cutoffs},
         **{f"recall@{k}": recall_at(gains, k, n_relevant) for k in cutoffs},
         **{f"ndcg@{k}": ndcg_at(gains, k, ideal) for k in cutoffs},
-        "mrr": reciprocal_rank(gains),
-        "map": average_precision(gains, n_relevant),
+        "mrr": reciprocal_rank(gains[:, :depth]),
+        "map": average_precision(gains[:, :depth], n_relevant),
     }

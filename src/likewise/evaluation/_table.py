@@ -33,7 +33,7 @@ class Table:
     def to_markdown(self) -> str:
         """Return the table as GitHub writes it."""
         rule = ["---", *["---:"] * (len(self.heads) - 1)]
-        return "\n".join(f"| {' | '.join(cells)} |" for cells in (self.heads, rule, *self.rows))
+        return "\n".join(_markdown_line(cells) for cells in (self.heads, rule, *self.rows))
 
     def _repr_html_(self) -> str:
         heads = "".join(f"<th>{escape(head)}</th>" for head in self.heads)
@@ -46,3 +46,9 @@ class Table:
     def _widths(self) -> list[int]:
         columns = zip(self.heads, *self.rows, strict=True)
         return [max(len(cell) for cell in column) for column in columns]
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    """Return one line; a bar or a line break in a cell would end it."""
+    kept = (" ".join(cell.splitlines()).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(kept)} |"

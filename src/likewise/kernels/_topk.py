@@ -74,7 +74,8 @@ def scan_products(block, slack, queries, items, is_distance, first_id, skip, hea
     for i in range(block.shape[0]):
         floor = heap_scores[i, 0] - slack[i]
         for j in range(block.shape[1]):
-            if block[i, j] >= floor and first_id + j != skip[i]:
+            # Not `>= floor`: where the product overflowed to NaN, the pair is to be looked at.
+            if not (block[i, j] < floor) and first_id + j != skip[i]:
                 score = 0.0
                 if is_distance:
                     for f in range(queries.shape[1]):

@@ -1,6 +1,7 @@
 """What every reproduction shares: rows of (setting, published, ours), written and drawn."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -58,7 +59,7 @@ def known() -> list[str]:
     return [module.name for module in iter_modules(package.__path__) if module.name[0] != "_"]
 
 
-def reproduce(name: str, folder: Path, *, verbose: bool = False) -> list[Row]:
+def reproduce(name: str, folder: str | os.PathLike[str], *, verbose: bool = False) -> list[Row]:
     """Run one reproduction and write NAME.json, NAME.md and its figures into `folder`.
 
     Ctrl-C ends it early; the rows measured until then are written.
@@ -66,6 +67,8 @@ def reproduce(name: str, folder: Path, *, verbose: bool = False) -> list[Row]:
     if name not in known():
         raise unknown_name(name, "NAME", known())
     paper: Any = import_module(f"likewise.reproduce.{name}")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     with (
         show_progress(verbose),
@@ -76,7 +79,6 @@ def reproduce(name: str, folder: Path, *, verbose: bool = False) -> list[Row]:
             work.advance()
             if work.interrupted:
                 break
-    folder.mkdir(parents=True, exist_ok=True)
     report = {"paper": paper.PAPER, "rows": [asdict(row) for row in rows]}
     (folder / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf8")
     text = f"# {paper.PAPER}\n\n{table(rows).to_markdown()}\n"

@@ -23,6 +23,11 @@ class Similarity(ABC):
     """
 
     @property
+    def takes(self) -> Literal["rows", "objects", "matrix"]:
+        """What it scores: rows of numbers, any objects, or rows of a matrix of scores."""
+        return "rows"
+
+    @property
     def has_distance(self) -> bool:
         """Whether there is also a method `distance`."""
         return False
@@ -31,6 +36,14 @@ class Similarity(ABC):
     @abstractmethod
     def is_symmetric(self) -> bool:
         """Whether score(a, b) = score(b, a) for all a and b."""
+
+    @abstractmethod
+    def check_queries(self, Q: Any, name: str = "Q") -> Any:
+        """Return `Q` in the form in which it is scored, or refuse it; `name` is for the error."""
+
+    @abstractmethod
+    def check_items(self, P: Any, name: str = "P") -> Any:
+        """Return `P` in the form in which it is scored, or refuse it; `name` is for the error."""
 
     @abstractmethod
     def score(self, Q: Any, P: Any) -> np.ndarray:

@@ -32,7 +32,13 @@ from likewise.similarities._rows import (
     to_dense,
     to_unit_length,
 )
-from likewise.similarities._search import BlockScorer, ProductScorer, Scorer
+from likewise.similarities._search import (
+    BlockScorer,
+    ProductScorer,
+    Scorer,
+    steady_map,
+    steady_products,
+)
 
 Norm = Literal["none", "cosine", "dice", "jaccard"]
 
@@ -46,7 +52,7 @@ class Bilinear(Foldable):
     W : array of shape (n_query_features, n_item_features), (n_features,) or ()
         The form; 1-D is a diagonal, a number that multiple of the identity of any width.
     norm : {"none", "cosine", "dice", "jaccard"}, default="none"
-        N is 1; |q||p|; |q|₁ + |p|₁ for rows that are not negative; or |q|₁ + |p|₁ − qᵀp for rows
+        N is 1; ‖q‖‖p‖; ‖q‖₁ + ‖p‖₁ for rows that are not negative; or ‖q‖₁ + ‖p‖₁ − qᵀp for rows
         in [0, 1]. A score with N = 0 is 0.
 
     Examples
@@ -101,22 +107,22 @@ class Bilinear(Foldable):
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
         """Return the score of every query with every item, as an (n_queries, n_items) array."""
-        Q, P, folded = self._check(Q, P)
-        return self._normalised(products(folded, P), Q, P, products)
+        Q, P = self._check(Q, P)
+        return self._normalised(products(self._fold(Q), P), Q, P, products)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
         """Return the score of query i with item i, as an (n_queries,) array."""
-        Q, P, folded = self._check(Q, P)
+        Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
-        return self._normalised(paired_products(folded, P), Q, P, paired_products)
+        return self._normalised(paired_products(self._fold(Q), P), Q, P, paired_products)
 
     def _normalised(self, values: np.ndarray, Q: Rows, P: Rows, product: Any) -> np.ndarray:
-        """Divide qᵀWp by N; `product` says whether `values` has all pairs or one for each row."""
+        """Divide qᵀWp by N. `values` has all pairs or one for each row; `product` multiplies so."""
         if self.norm == "none":
             return values
         size = lengths if self.norm == "cosine" else sums
         left, right = size(Q), size(P)
-        if product is products:
+        if values.ndim == 2:
             left = left[:, None]
         if self.norm == "cosine":
             return ratio(values, left * right)
@@ -132,7 +138,7 @@ class Bilinear(Foldable):
         """
         if top is not None:
             top = check_whole_number(top, "top")
-        q, p, _ = self._check(*one_row_each(q, p))
+        q, p = self._check(*one_row_each(q, p))
         names = (
             Names(query_names, "query_names", q.shape[1]),
             Names(item_names, "item_names", p.shape[1]),
@@ -159,7 +165,7 @@ class Bilinear(Foldable):
     def fold_queries(self, Q: Any, metric: Metric | None = None) -> Any:
         """Return Wᵀq, which has the width of the items."""
         self._served_by(metric)
-        return self._fold(check_rows(Q, "Q", n_features=self.n_query_features))
+        return self._fold(self.check_queries(Q))
 
     def fold_items(self, P: Any, metric: Metric | None = None) -> Any:
         """Return the items as they are, where that serves; else scaled to unit length.
@@ -169,10 +175,15 @@ class Bilinear(Foldable):
         with ``norm="none"`` items of another length are refused.
         """
         metric = self._served_by(metric)
-        P = check_rows(P, "P", n_features=self.n_item_features)
+        P = self.check_items(P)
         if metric == self.folded_metric:
             return P
         if self.norm == "cosine":
+            if metric == "euclidean" and not lengths(P).all():
+                raise NotFoldableError(
+                    f"metric 'euclidean' cannot serve row {int(lengths(P).argmin())} of P, which "
+                    "is zero and has no unit length: use 'cosine' or 'inner_product'."
+                )
             return to_unit_length(P)
         off = np.abs(lengths(P) - 1)
         worst = int(off.argmax())
@@ -188,7 +199,7 @@ class Bilinear(Foldable):
         """Put what the index returned back on the scale of the similarity."""
         metric = self._served_by(metric)
         values = np.asarray(values)
-        Q = check_rows(Q, "Q", n_features=self.n_query_features)
+        Q = self.check_queries(Q)
         reach = lengths(self._fold(Q))[:, None]
         if metric == "cosine":
             values = values * reach
@@ -209,34 +220,50 @@ class Bilinear(Foldable):
                 "index for candidates that are scored again."
             )
 
-    def _check(self, Q: Any, P: Any) -> tuple[Rows, Rows, Rows]:
-        Q = check_rows(Q, "Q", n_features=self.n_query_features)
-        P = check_rows(P, "P", n_features=Q.shape[1] if self.W.ndim == 0 else self.n_item_features)
-        for rows, name in ((Q, "Q"), (P, "P")):
-            _check_range(rows, name, self.norm)
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
+        """Return rows of the right width and range, finite, as an array or CSR."""
+        return self._check_side(Q, name, self.n_query_features)
+
+    def check_items(self, P: Any, name: str = "P") -> Rows:
+        """Return rows of the right width and range, finite, as an array or CSR."""
+        return self._check_side(P, name, self.n_item_features)
+
+    def _check_side(self, rows: Any, name: str, n_features: int | None) -> Rows:
+        checked = check_rows(rows, name, n_features=n_features)
+        _check_range(checked, name, self.norm)
+        return checked
+
+    def _check(self, Q: Any, P: Any) -> tuple[Rows, Rows]:
+        Q = self.check_queries(Q)
+        P = self._check_side(P, "P", Q.shape[1] if self.W.ndim == 0 else self.n_item_features)
         dtype = common_dtype(Q, P)
-        Q, P = Q.astype(dtype, copy=False), P.astype(dtype, copy=False)
-        return Q, P, self._fold(Q)
+        return Q.astype(dtype, copy=False), P.astype(dtype, copy=False)
 
     def _fold(self, Q: Rows) -> Rows:
         return map_rows(Q, self.W.astype(Q.dtype, copy=False))
 
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
-        Q, P, folded = self._check(Q, P)
-        sizes = Q.shape[0], P.shape[0]
+        Q, P = self._check(Q, P)
+        folded = steady_map(Q, self.W)
         dense = not (is_sparse(folded) or is_sparse(P))
         if dense and self.norm == "none":
-            return ProductScorer(*sizes, folded, lambda items: P[items], is_distance=False), P.dtype
-        if dense and self.norm == "cosine":
-            queries = folded * inverse_lengths(Q)
             return ProductScorer(
-                *sizes, queries, lambda items: to_unit_length(P[items]), is_distance=False
+                folded, P.shape[0], lambda items: P[items], is_distance=False, dtype=P.dtype
+            ), P.dtype
+        if dense and self.norm == "cosine":
+            return ProductScorer(
+                folded * inverse_lengths(Q.astype(np.float64, copy=False)),
+                P.shape[0],
+                lambda items: to_unit_length(P[items].astype(np.float64, copy=False)),
+                is_distance=False,
+                dtype=P.dtype,
             ), P.dtype
         return BlockScorer(
-            *sizes,
+            Q.shape[0],
+            P.shape[0],
             ready=lambda items: P[items],
             score_block=lambda block, items: self._normalised(
-                products(folded[block], items), Q[block], items, products
+                steady_products(folded[block], items), Q[block], items, steady_products
             ),
         ), P.dtype
 
@@ -251,7 +278,8 @@ def _check_range(rows: Rows, name: str, norm: Norm) -> None:
     least, most = values.min(), values.max()
     if least < 0:
         raise ValueError(
-            f"{name} holds {least:.4g}, but norm {norm!r} is for values that are not negative."
+            f"Negative values in data: {name} holds {least:.4g}, but norm {norm!r} is for values "
+            "that are not negative."
         )
     if norm == "jaccard" and most > 1:
         raise ValueError(f"{name} holds {most:.4g}, but norm 'jaccard' is for values in [0, 1].")

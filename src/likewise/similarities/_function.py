@@ -1,9 +1,10 @@
 """A function of two objects as a similarity: for things that have no features."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -75,6 +76,11 @@ class Function(Similarity):
         return self.symmetric
 
     @property
+    def takes(self) -> Literal["objects"]:
+        """Any objects."""
+        return "objects"
+
+    @property
     def has_distance(self) -> bool:
         """Whether the function is a distance."""
         return self.is_distance
@@ -83,14 +89,22 @@ class Function(Similarity):
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return f"Function({name}, is_distance={self.is_distance})"
 
+    def check_queries(self, Q: Any, name: str = "Q") -> Any:
+        """Return a list or an array, of at least one object."""
+        return as_objects(Q, name)
+
+    def check_items(self, P: Any, name: str = "P") -> Any:
+        """Return a list or an array, of at least one object."""
+        return as_objects(P, name)
+
     def score(self, Q: Any, P: Any) -> np.ndarray:
         """Return the score of every query with every item, as an (n_queries, n_items) array."""
-        queries, items = as_objects(Q, "Q"), as_objects(P, "P")
+        queries, items = self.check_queries(Q), self.check_items(P)
         return self._block(queries, range(len(queries)), items, range(len(items)))
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
         """Return the score of query i with item i, as an (n_queries,) array."""
-        queries, items = as_objects(Q, "Q"), as_objects(P, "P")
+        queries, items = self.check_queries(Q), self.check_items(P)
         check_same_length(queries, "Q", items, "P")
         return np.array([self._call(queries[i], i, items[i], i) for i in range(len(queries))])
 
@@ -108,7 +122,7 @@ class Function(Similarity):
         return Explanation(score, (Term("query", "item", score),), 0.0)
 
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
-        queries, items = as_objects(Q, "Q"), as_objects(P, "P")
+        queries, items = self.check_queries(Q), self.check_items(P)
         return BlockScorer(
             len(queries),
             len(items),
@@ -136,13 +150,17 @@ class Function(Similarity):
             ) from error
         if not isinstance(value, Real):
             raise TypeError(f"the function must return a number, but gave {value!r} on {pair}.")
-        if not np.isfinite(value):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
             raise ValueError(
-                f"the function must return a finite number, but gave {value} on {pair}."
+                f"the function must return a finite number, but gave {number} on {pair}."
             )
-        if self.is_distance and value < 0:
-            raise ValueError(f"a distance must not be negative, but was {value} on {pair}.")
-        return -float(value) if self.is_distance else float(value)
+        if self.is_distance and number < 0:
+            raise ValueError(f"a distance must not be negative, but was {number} on {pair}.")
+        return -number if self.is_distance else number
 
 
 def as_objects(rows: Any, name: str) -> Any:
@@ -152,9 +170,9 @@ def as_objects(rows: Any, name: str) -> Any:
             f"{name} is sparse, but a function of two objects takes a list of objects or the rows "
             f"of a dense array: {name}.toarray()."
         )
-    if isinstance(rows, str) or not hasattr(rows, "__len__"):
-        raise TypeError(f"{name} must be a list of objects or an array, but {rows!r} was given.")
     objects = rows if isinstance(rows, list | tuple | np.ndarray) else np.asarray(rows)
+    if isinstance(objects, np.ndarray) and objects.ndim == 0:  # a single thing, or a set
+        raise TypeError(f"{name} must be a list of objects or an array, but {rows!r} was given.")
     if len(objects) == 0:
         raise ValueError(f"{name} has no rows; at least one is needed.")
     return objects

@@ -20,12 +20,12 @@ from likewise.similarities._rows import (
     squared_distances,
     to_dense,
 )
-from likewise.similarities._search import BlockScorer, ProductScorer, Scorer
+from likewise.similarities._search import BlockScorer, ProductScorer, Scorer, steady_map
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Mahalanobis(Foldable):
-    """s(q, p) = −|Lq − Lp|²: the Euclidean distance after a linear map, negated and squared.
+    """s(q, p) = −‖Lq − Lp‖²: the Euclidean distance after a linear map, negated and squared.
 
     Parameters
     ----------
@@ -74,6 +74,10 @@ class Mahalanobis(Foldable):
         """Return −d² of every query with every item, as an (n_queries, n_items) array."""
         Q, P = self._check(Q, P)
         dtype = common_dtype(Q, P)
+        if not (is_sparse(Q) or is_sparse(P)):
+            # A distance does not see a common shift, and numbers are smallest around the mean.
+            shift = P.mean(axis=0, dtype=np.float64).astype(dtype)
+            Q, P = Q - shift, P - shift
         found = squared_distances(self._mapped(Q, dtype), self._mapped(P, dtype))
         return np.negative(found, out=found)
 
@@ -150,12 +154,20 @@ class Mahalanobis(Foldable):
             "use 'euclidean', or 'inner_product', which adds one coordinate."
         )
 
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
+        """Return rows of the right width, finite, as an array or CSR."""
+        return check_rows(Q, name, n_features=self.n_features)
+
+    def check_items(self, P: Any, name: str = "P") -> Rows:
+        """Return rows of the right width, finite, as an array or CSR."""
+        return self.check_queries(P, name)
+
     def _fold(self, rows: Any, name: str) -> Rows:
-        checked = check_rows(rows, name, n_features=self.n_features)
+        checked = self.check_queries(rows, name)
         return self._mapped(checked, checked.dtype)
 
     def _check(self, Q: Any, P: Any) -> tuple[Rows, Rows]:
-        Q = check_rows(Q, "Q", n_features=self.n_features)
+        Q = self.check_queries(Q)
         return Q, check_rows(P, "P", n_features=Q.shape[1])
 
     def _mapped(self, rows: Rows, dtype: np.dtype) -> Rows:
@@ -165,16 +177,20 @@ class Mahalanobis(Foldable):
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
         Q, P = self._check(Q, P)
         dtype = common_dtype(Q, P)
-        queries = self._mapped(Q, dtype)
-        sizes = Q.shape[0], P.shape[0]
-        if is_sparse(queries) or (is_sparse(P) and self.L.ndim < 2):
+        if self.L.ndim < 2 and (is_sparse(Q) or is_sparse(P)):
+            queries = self._mapped(Q, dtype)
             return BlockScorer(
-                *sizes,
+                Q.shape[0],
+                P.shape[0],
                 ready=lambda items: self._mapped(P[items], dtype),
                 score_block=lambda block, items: -squared_distances(queries[block], items),
             ), dtype
         return ProductScorer(
-            *sizes, queries, lambda items: self._mapped(P[items], dtype), is_distance=True
+            steady_map(Q, self.L.T),
+            P.shape[0],
+            lambda items: steady_map(P[items], self.L.T),
+            is_distance=True,
+            dtype=dtype,
         ), dtype
 
 

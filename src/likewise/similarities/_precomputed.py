@@ -1,7 +1,7 @@
 """Scores or distances that somebody else has computed."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,6 +31,17 @@ class Precomputed(Similarity):
     """
 
     is_distance: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.is_distance, bool):
+            raise TypeError(
+                f"is_distance must be True or False, but {self.is_distance!r} was given."
+            )
+
+    @property
+    def takes(self) -> Literal["matrix"]:
+        """Rows of a matrix of scores."""
+        return "matrix"
 
     @property
     def has_distance(self) -> bool:
@@ -75,24 +86,33 @@ class Precomputed(Similarity):
             score_block=lambda block, chunk: matrix[block][:, chunk],
         ), matrix.dtype
 
-    def _check(self, Q: Any, P: Any) -> tuple[np.ndarray, np.ndarray]:
+    def check_queries(self, Q: Any, name: str = "Q") -> np.ndarray:
+        """Return a dense, finite matrix, not negative where it holds distances."""
         if is_sparse(Q):
-            raise TypeError("Q is sparse, but a precomputed matrix must be dense: Q.toarray().")
-        matrix = check_rows(Q, "Q")
+            raise TypeError(
+                f"{name} is sparse, but a precomputed matrix must be dense: {name}.toarray()."
+            )
+        matrix: np.ndarray = check_rows(Q, name)
+        if self.is_distance and matrix.min() < 0:
+            row, column = np.argwhere(matrix < 0)[0]
+            raise ValueError(
+                f"Negative values in data: {name} holds {matrix[row, column]:.4g} in row {row}, "
+                f"column {column}, but a distance must not be negative."
+            )
+        return matrix
+
+    def check_items(self, P: Any, name: str = "P") -> np.ndarray:
+        """Return column numbers."""
         columns = np.asarray(P)
         if columns.ndim != 1 or columns.size == 0 or columns.dtype.kind not in "iu":
-            raise TypeError("P must be a 1-D array of column numbers of Q.")
-        if columns.min() < 0 or columns.max() >= matrix.shape[1]:
+            raise TypeError(f"{name} must be a 1-D array of column numbers of Q.")
+        return columns
+
+    def _check(self, Q: Any, P: Any) -> tuple[np.ndarray, np.ndarray]:
+        matrix, columns = self.check_queries(Q), self.check_items(P)
+        outside = columns[(columns < 0) | (columns >= matrix.shape[1])]
+        if len(outside):
             raise ValueError(
-                f"P points at column {columns.max() if columns.min() >= 0 else columns.min()}, "
-                f"but Q has {matrix.shape[1]} columns."
+                f"P points at column {outside[0]}, but Q has {matrix.shape[1]} columns."
             )
-        if self.is_distance:
-            if matrix.min() < 0:
-                row, column = np.argwhere(matrix < 0)[0]
-                raise ValueError(
-                    f"a distance must not be negative, but Q holds {matrix[row, column]:.4g} "
-                    f"in row {row}, column {column}."
-                )
-            matrix = -matrix
-        return matrix, columns
+        return -matrix if self.is_distance else matrix, columns

@@ -15,7 +15,10 @@ def frozen_map(values: Any, name: str) -> np.ndarray:
     An array that is read-only already is taken as it is, so that a learner can hand over a large
     one without a copy.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of unequal length
+        raise ValueError(f"{name} must be a matrix, a diagonal or a number: {error}") from error
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must be numbers, but {array.dtype} was given.")
     if array.ndim > 2 or array.size == 0:
@@ -97,10 +100,6 @@ def squared_distances(left: Rows, right: Rows) -> np.ndarray:
     |l|² + |r|² − 2 l·r comes from one matrix product, and loses digits where it is small beside
     its terms. Those few entries are computed again from the difference of the rows.
     """
-    if not (is_sparse(left) or is_sparse(right)):
-        # Distances do not see a common shift, and the terms are smallest around the mean.
-        shift = right.mean(axis=0)
-        left, right = left - shift, right - shift
     square_left, square_right = paired_products(left, left), paired_products(right, right)
     found = products(left, right)
     found *= -2

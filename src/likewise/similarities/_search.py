@@ -14,12 +14,18 @@ import numpy as np
 from likewise import kernels
 from likewise._progress import LongWork
 from likewise._threads import for_each
+from likewise._validation import Rows, is_sparse
 from likewise.similarities._matches import Matches
+from likewise.similarities._rows import map_rows, products
 
 # Bounds of what is held at a time; a block of scores should stay in the cache of one core.
 _ITEMS_IN_CHUNK = 32_768
 _ITEMS_IN_BLOCK = 2_048
 _QUERIES_IN_BLOCK = 256
+
+_TILE = 384  # a multiple of 4, 6, 8, 12, 16, 24, 32 and 48
+
+_NO_ITEM = np.iinfo(np.int64).max  # the id in an empty place of a heap; sorts after every row
 
 
 class Scorer(Protocol):
@@ -45,19 +51,24 @@ class Scorer(Protocol):
 
 def search(scorer: Scorer, k: int, *, exclude_self: bool, dtype: Any) -> Matches:
     """Return the `k` best items of every query; of equal scores the lower row comes first."""
-    available = max(0, min(k, scorer.n_items - exclude_self))
-    shape = (scorer.n_queries, max(available, 1))
-    heap = np.full(shape, -np.inf), np.full(shape, np.iinfo(np.int64).max)
-    own_row = np.arange(scorer.n_queries) if exclude_self else np.full(scorer.n_queries, -1)
+    n_queries, n_items = scorer.n_queries, scorer.n_items
+    shape = (n_queries, min(k, n_items))
+    heap = np.full(shape, -np.inf), np.full(shape, _NO_ITEM)
+    own_row = np.arange(n_queries) if exclude_self else np.full(n_queries, -1)
 
-    chunks = list(_slices(scorer.n_items, _ITEMS_IN_CHUNK))
-    blocks = list(_slices(scorer.n_queries, _QUERIES_IN_BLOCK))
+    chunks = list(_slices(n_items, _ITEMS_IN_CHUNK))
+    blocks = list(_slices(n_queries, _QUERIES_IN_BLOCK))
     total = len(chunks) * len(blocks)
     with LongWork("searching neighbours", total=total, unit="blocks") as work:
         for chunk in chunks:
             step = partial(_scan_block, scorer, scorer.ready(chunk), chunk.start, own_row, heap)
             for_each(step, blocks, on_done=work.advance, parallel=scorer.parallel)
-    return _sorted_matches(*heap, k, available, dtype)
+
+    # Every place is filled, but for those queries that wanted all items and could not have one.
+    n_left_out = min(n_queries, n_items) if exclude_self and k >= n_items else 0
+    if np.count_nonzero(heap[1] == _NO_ITEM) > n_left_out:
+        raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
+    return _sorted_matches(*heap, k, dtype)
 
 
 def _scan_block(
@@ -66,17 +77,17 @@ def _scan_block(
     scorer.scan(block, chunk, first_id, skip[block], heap[0][block], heap[1][block])
 
 
-def _sorted_matches(
-    scores: np.ndarray, ids: np.ndarray, k: int, available: int, dtype: Any
-) -> Matches:
-    order = np.lexsort((ids, -scores))[:, :available]
-    scores = np.take_along_axis(scores, order, axis=1).astype(dtype, copy=False)
-    ids = np.take_along_axis(ids, order, axis=1)
-    if available < k:
-        missing = (len(scores), k - available)
-        scores = np.concatenate([scores, np.full(missing, -np.inf, dtype)], axis=1)
-        ids = np.concatenate([ids.astype(object), np.full(missing, None)], axis=1)
-    return Matches(ids, scores)
+def _sorted_matches(scores: np.ndarray, ids: np.ndarray, k: int, dtype: Any) -> Matches:
+    order = np.lexsort((ids, -scores))
+    missing = ((0, 0), (0, k - scores.shape[1]))
+    scores = np.pad(np.take_along_axis(scores, order, axis=1), missing, constant_values=-np.inf)
+    ids = np.pad(np.take_along_axis(ids, order, axis=1), missing, constant_values=_NO_ITEM)
+    empty = ids == _NO_ITEM
+    if empty.any():
+        ids = ids.astype(object)
+        ids[empty] = None
+    with np.errstate(over="ignore"):  # a score that only float64 can hold
+        return Matches(ids, scores.astype(dtype))
 
 
 def _slices(n_rows: int, size: int) -> Iterator[slice]:
@@ -116,12 +127,14 @@ class ProductScorer:
 
     Parameters
     ----------
-    n_queries, n_items : int
     queries : (n_queries, n_features) array
+    n_items : int
     items : callable on a slice
         The same features of the items.
     is_distance : bool
         Score −|q − p|² instead of q·p.
+    dtype : float32 or float64
+        In which to multiply. The scores are exact to double precision either way.
 
     Notes
     -----
@@ -133,59 +146,111 @@ class ProductScorer:
 
     def __init__(
         self,
-        n_queries: int,
-        n_items: int,
         queries: np.ndarray,
+        n_items: int,
         items: Callable[[slice], np.ndarray],
         *,
         is_distance: bool,
+        dtype: Any,
     ) -> None:
-        self.n_queries, self.n_items = n_queries, n_items
+        self.n_queries, self.n_items = len(queries), n_items
         self._queries, self._items = queries, items
         self._is_distance = is_distance
+        self._dtype = np.dtype(dtype)
         if is_distance:
-            self._shift = items(slice(0, min(n_items, _ITEMS_IN_BLOCK))).mean(axis=0)
-            centred = queries - self._shift
-            self._reach = np.sqrt(_squared_lengths(centred))
-            self._left = _beside(2 * centred, -(self._reach**2), np.ones(len(queries)))
-        else:
-            self._reach = np.sqrt(_squared_lengths(queries))
-            self._left = queries
+            some = items(slice(0, min(n_items, _ITEMS_IN_BLOCK)))
+            self._shift = some.mean(axis=0, dtype=np.float64).astype(some.dtype)
 
     def ready(self, items: slice) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the rows, the right-hand side of the product, and the longest row's length."""
         rows = np.ascontiguousarray(self._items(items))
         centred = rows - self._shift if self._is_distance else rows
         squares = _squared_lengths(centred)
-        right = _beside(centred, np.ones(len(rows)), -squares) if self._is_distance else rows
-        return rows, right, float(np.sqrt(squares.max()))
+        extra = (np.ones(len(rows)), -squares) if self._is_distance else ()
+        return rows, self._side(centred, *extra), float(np.sqrt(squares.max()))
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
         """Multiply, and offer every pair that may be among the best."""
         rows, right, longest = chunk
-        left, reach = self._left[queries], self._reach[queries]
-        # A product of n terms is off by at most n units of rounding of its terms' total size. Six
-        # more cover the shift and the squared lengths, which are rounded before.
-        terms = (reach + longest) ** 2 if self._is_distance else reach * longest
-        slack = (left.shape[1] + 6) * np.finfo(left.dtype).eps * terms
+        own = self._queries[queries].astype(np.float64, copy=False)
+        centred = own - self._shift if self._is_distance else own
+        squares = _squared_lengths(centred)
+        if self._is_distance:
+            left = self._side(2 * centred, -squares, np.ones(len(own)))
+        else:
+            left = self._side(own)
+        slack = self._slack(np.sqrt(squares), longest, left.shape[1])
         for part in _slices(len(rows), _ITEMS_IN_BLOCK):
+            with np.errstate(over="ignore", invalid="ignore"):  # see _slack
+                block = left @ right[part].T
             kernels.scan_products(
-                left @ right[part].T,
+                block,
                 slack,
-                self._queries[queries],
-                rows[part],
+                own,
+                rows[part].astype(np.float64, copy=False),
                 self._is_distance,
                 first_id + part.start,
                 skip,
                 *heap,
             )
 
+    def _slack(self, reach: np.ndarray, longest: float, n_terms: int) -> np.ndarray:
+        """Return by how much the product of queries of length `reach` may be off.
+
+        A product of n terms is off by at most n units of rounding of its terms' total size, or of
+        the smallest normal number. Six more cover what is rounded before: the shift, the squared
+        lengths and the factors themselves. Where the terms overflow it may be off by anything.
+        """
+        limits = np.finfo(self._dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = (reach + longest) ** 2 if self._is_distance else reach * longest
+        slack = (n_terms + 6) * (limits.eps * terms + limits.tiny)
+        return np.where(terms < limits.max / 8, slack, np.inf)
+
+    def _side(self, rows: np.ndarray, *extra: np.ndarray) -> np.ndarray:
+        """Return one side of the product: the rows, and the extra columns beside them."""
+        columns = [column[:, None] for column in extra]
+        with np.errstate(over="ignore"):  # see _slack
+            beside = np.concatenate([rows, *columns], axis=1) if extra else rows
+            return beside.astype(self._dtype, copy=False)
+
 
 def _squared_lengths(rows: np.ndarray) -> np.ndarray:
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
-def _beside(rows: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-    return np.concatenate(
-        [rows, *(column[:, None].astype(rows.dtype) for column in columns)], axis=1
-    )
+def steady_map(rows: Rows, linear: np.ndarray) -> Rows:
+    """Return ``rows @ linear`` in double precision; equal rows are mapped to equal rows.
+
+    That holds on any number of threads: see `steady_products`.
+    """
+    if linear.ndim == 0 and linear == 1:
+        return rows
+    if linear.ndim < 2 or is_sparse(rows):
+        return map_rows(rows.astype(np.float64), linear.astype(np.float64))
+    columns = np.ascontiguousarray(linear.T, dtype=np.float64)
+    mapped = np.empty((len(rows), len(columns)))
+
+    def work(block: slice) -> None:
+        mapped[block] = steady_products(rows[block], columns)
+
+    for_each(work, list(_slices(len(rows), _ITEMS_IN_BLOCK)))
+    return mapped
+
+
+def steady_products(left: Rows, right: Rows) -> np.ndarray:
+    """Return the inner product of every two rows, dense: equal rows have equal products.
+
+    BLAS works in tiles, and sums differently in those that are not full: in a plain product two
+    copies of a row can differ in the last bit. Rows of zeros fill the last tile up.
+    """
+    if is_sparse(left) or is_sparse(right):
+        return products(left, right)
+    return (_whole_tiles(left) @ _whole_tiles(right).T)[: len(left), : len(right)]
+
+
+def _whole_tiles(rows: np.ndarray) -> np.ndarray:
+    """Return the rows in double precision, and zeros up to a multiple of every usual tile."""
+    filled = np.zeros((-(-len(rows) // _TILE) * _TILE, rows.shape[1]))
+    filled[: len(rows)] = rows
+    return filled
