@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from likewise.evaluation import RetrievalReport as RetrievalReport
     from likewise.evaluation import compare as compare
     from likewise.evaluation import evaluate_retrieval as evaluate_retrieval
+    from likewise.learners import LMNN as LMNN
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
     from likewise.similarities import Foldable as Foldable
@@ -34,6 +35,7 @@ _HOMES = {
     "Comparison": "evaluation",
     "Explanation": "similarities",
     "Foldable": "similarities",
+    "LMNN": "learners",
     "Mahalanobis": "similarities",
     "Matches": "similarities",
     "Precomputed": "similarities",

@@ -7,11 +7,14 @@ over blocks whose edges are fixed by the data alone.
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
+
+_LIMIT: ContextVar[int | None] = ContextVar("likewise_thread_limit", default=None)
 
 
 def for_each(
@@ -30,13 +33,15 @@ def for_each(
     another `for_each` it is one, so that nesting never multiplies threads.
     """
     n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
+    n_threads = min(n_threads, _LIMIT.get() or n_threads)
     with _single_threaded_blas():
         if n_threads == 1 or not parallel:
-            for item in items:
-                work(item)
-                on_done()
+            with limit_threads(1):
+                for item in items:
+                    work(item)
+                    on_done()
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(n_threads, initializer=_enter_worker) as pool:
             pending = [pool.submit(work, item) for item in items]
             try:
                 for future in pending:
@@ -48,11 +53,46 @@ def for_each(
                 raise
 
 
+def _enter_worker() -> None:
+    _LIMIT.set(1)
+    _blas().limit(limits=1)  # what limits MKL or OpenMP holds for the thread that says so
+
+
+@contextmanager
+def limit_threads(most: int | None) -> Iterator[None]:
+    """Let `for_each` inside this block use at most so many threads; None for no limit."""
+    token = _LIMIT.set(most)
+    try:
+        yield
+    finally:
+        _LIMIT.reset(token)
+
+
 @cache
 def _blas() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def _in_control() -> Iterator[None]:
+    """Let this thread, whichever it is, set the number of OpenBLAS threads.
+
+    threadpoolctl heeds only the first thread that did so, for as long as that one lives.
+    """
+    _clear_control()
+    try:
+        yield
+    finally:
+        _clear_control()
+
+
+def _clear_control() -> None:
+    for library in _blas().lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)  # since threadpoolctl 3.8
+        if clear is not None:
+            clear(force=True)
 
 
 class _SharedLimit:
@@ -71,7 +111,8 @@ class _SharedLimit:
     def __call__(self) -> Iterator[None]:
         with self._lock:
             if self._callers == 0:
-                self._limit = _blas().limit(limits=1)
+                with _in_control():
+                    self._limit = _blas().limit(limits=1)
             self._callers += 1
         try:
             yield
@@ -79,7 +120,8 @@ class _SharedLimit:
             with self._lock:
                 self._callers -= 1
                 if self._callers == 0:
-                    self._limit.restore_original_limits()
+                    with _in_control():
+                        self._limit.restore_original_limits()
 
 
 _single_threaded_blas = _SharedLimit()

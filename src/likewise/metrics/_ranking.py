@@ -77,4 +77,6 @@ def ndcg_at(gains: np.ndarray, k: int, ideal: np.ndarray) -> np.ndarray:
 
 
 def _discounted(gains: np.ndarray) -> np.ndarray:
-    return gains @ (1 / np.log2(np.arange(2, gains.shape[1] + 2)))
+    discounts = np.log2(np.arange(2, gains.shape[1] + 2))
+    # Not a matrix product, whose rounding depends on the other rows and on the threads.
+    return (gains / discounts).sum(axis=1)

@@ -60,3 +60,28 @@ def target_neighbors(
             stacklevel=3,
         )
     return targets, scores
+
+
+def check_targets(targets: Any, labels: np.ndarray) -> np.ndarray:
+    """Return `targets` as an int64 array with, for each row, other rows of its class or −1."""
+    array = np.asarray(targets)
+    if array.ndim != 2 or len(array) != len(labels) or array.shape[1] == 0:
+        raise ValueError(
+            f"target_neighbors must have shape ({len(labels)}, k), but has shape {array.shape}."
+        )
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"target_neighbors must hold row numbers, but {array.dtype} was given.")
+    outside = array[(array < -1) | (array >= len(labels))]
+    if len(outside):
+        raise ValueError(
+            f"target_neighbors points at row {outside[0]}, but X has {len(labels)} rows."
+        )
+    rows = np.arange(len(labels))[:, None]
+    wrong = (array >= 0) & ((array == rows) | (labels[array] != labels[:, None]))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"target_neighbors gives row {row} the target {array[row, column]}, which must be "
+            "another row of the same class."
+        )
+    return array.astype(np.int64)

@@ -1,0 +1,86 @@
+"""The two inner loops of LMNN: who comes too close, and what that costs."""
+
+from likewise.kernels._jit import kernel
+
+
+@kernel
+def scan_impostors(block, first_row, first_column, labels, reach, tails, heads):
+    """List pairs of another label that are nearer than the reach of either; return how many.
+
+    Each pair of the upper triangle is looked at once and may be listed in both directions. More
+    pairs than `tails` has room for are counted but not written.
+
+    Parameters
+    ----------
+    block : (n, m) squared distances of rows first_row … with rows first_column …
+    labels : (n_rows,) int64
+    reach : (n_rows,) squared distance within which a row of another label matters
+    tails, heads : (capacity,) int32, written: a row and its impostor
+    """
+    found = 0
+    room = tails.shape[0]
+    for i in range(block.shape[0]):
+        row = first_row + i
+        for j in range(block.shape[1]):
+            d = block[i, j]
+            column = first_column + j
+            if d < reach[row] or d < reach[column]:
+                if column <= row or labels[row] == labels[column]:
+                    continue
+                if d < reach[row]:
+                    if found < room:
+                        tails[found], heads[found] = row, column
+                    found += 1
+                if d < reach[column]:
+                    if found < room:
+                        tails[found], heads[found] = column, row
+                    found += 1
+    return found
+
+
+@kernel
+def margin_costs(
+    target_distances, impostor_distances, indptr, c, width, loss, target_weights, impostor_weights
+):
+    """Write the cost of each anchor and the weight of each of its edges.
+
+    Cost: Σ_j d_j + c Σ_j Σ_l φ(1 + d_j − d_l), with φ the hinge smoothed over `width`: 0 below 0,
+    h²/2w up to w, h − w/2 above. Weights are its derivatives by d_j and d_l.
+
+    Parameters
+    ----------
+    target_distances : (n_anchors, k); NaN where an anchor has fewer targets
+    impostor_distances : (n_pairs,)
+    indptr : (n_anchors + 1,) int64, where each anchor's impostors begin
+    c, width : float; width 0 for the plain hinge
+    loss : (n_anchors,) float64, written
+    target_weights : (n_anchors, k), written
+    impostor_weights : (n_pairs,), written
+    """
+    n_anchors, k = target_distances.shape
+    for i in range(n_anchors):
+        total = 0.0
+        widest = 0.0
+        for j in range(k):
+            target_weights[i, j] = 1
+            near = target_distances[i, j]
+            if near >= 0:  # false for NaN
+                total += near
+                widest = max(widest, near)
+        for at in range(indptr[i], indptr[i + 1]):
+            push = 0.0
+            far = impostor_distances[at]
+            if far < 1.0 + widest:
+                for j in range(k):
+                    h = 1.0 + target_distances[i, j] - far
+                    if h > 0:  # false for NaN
+                        slope = 1.0
+                        if h < width:
+                            slope = h / width
+                            total += c * h * slope / 2
+                        else:
+                            total += c * (h - width / 2)
+                        target_weights[i, j] += c * slope
+                        push += slope
+            impostor_weights[at] = -c * push
+        loss[i] = total

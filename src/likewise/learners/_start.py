@@ -1,0 +1,65 @@
+"""Where a search for a linear map starts."""
+
+from typing import Any
+
+import numpy as np
+
+from likewise._validation import check_choice
+
+INITS = ("identity", "pca", "lda")
+
+
+def starting_map(X: np.ndarray, y: np.ndarray | None, init: Any, n_components: int | None) -> Any:
+    """Return a map of shape (n_components, n_features).
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) array
+    y : (n_rows,) array of labels, or None where there are none
+    init : {"identity", "pca", "lda"} or array
+        The axes, the directions of largest variance, those that separate the classes best, or a
+        map of one's own.
+    n_components : int, optional
+        Every feature by default; with "lda" one less than there are classes.
+    """
+    n_features = X.shape[1]
+    if not isinstance(init, str):
+        return _given_map(init, n_components, n_features)
+    check_choice(init, "init", INITS)
+    if init == "lda":
+        return _discriminants(X, y, n_components)
+    size = n_features if n_components is None else n_components
+    if init == "identity":
+        return np.eye(size, n_features)
+    from sklearn.decomposition import PCA
+
+    if size > min(X.shape):
+        raise ValueError(
+            f"init 'pca' finds at most {min(X.shape)} components in {X.shape[0]} rows of "
+            f"{n_features} features, but n_components is {size}."
+        )
+    return PCA(size, svd_solver="full").fit(X).components_.astype(np.float64)
+
+
+def _given_map(init: Any, n_components: int | None, n_features: int) -> np.ndarray:
+    L = np.array(init, dtype=np.float64)
+    if L.ndim != 2 or L.shape[1] != n_features or n_components not in (None, L.shape[0]):
+        wanted = (n_components or "n_components", n_features)
+        raise ValueError(f"init must be an array of shape {wanted}, but has shape {L.shape}.")
+    if not np.isfinite(L).all():
+        raise ValueError("init holds NaN or infinity; it must be finite.")
+    return L
+
+
+def _discriminants(X: np.ndarray, y: np.ndarray | None, n_components: int | None) -> np.ndarray:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    if y is None:
+        raise ValueError("init 'lda' needs labels; use 'identity' or 'pca'.")
+    most = min(X.shape[1], len(np.unique(y)) - 1)
+    if n_components is not None and n_components > most:
+        raise ValueError(
+            f"init 'lda' gives at most {most} components here, but n_components is {n_components}."
+        )
+    found = LinearDiscriminantAnalysis().fit(X, y).scalings_.T
+    return found[: n_components or most].astype(np.float64)
