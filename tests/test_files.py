@@ -112,6 +112,7 @@ while True:
 """
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
 def test_a_killed_process_leaves_a_whole_file(path):
     for delay in (0.0, 0.013, 0.031):
         process = subprocess.Popen(

@@ -1,7 +1,6 @@
 """Progress when it is asked for, and an end by Ctrl-C that keeps what was done."""
 
 import os
-import pty
 import re
 import select
 import signal
@@ -16,6 +15,8 @@ import likewise as lw
 from likewise import _progress
 from likewise._progress import LongWork, show_progress
 from likewise.exceptions import InterruptedWarning
+
+pty = pytest.importorskip("pty", reason="needs the terminals and signals of Unix")
 
 
 @pytest.fixture(autouse=True)

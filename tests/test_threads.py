@@ -93,10 +93,15 @@ def in_a_thread(call):
     assert not thread.is_alive()
 
 
-def test_a_call_from_any_thread_holds_blas_to_one(two_threads):
+@pytest.mark.parametrize("parallel", [True, False])
+def test_a_call_from_any_thread_holds_blas_to_one(two_threads, parallel):
     """Such as a server's: threadpoolctl by itself heeds only the first thread that asks."""
     seen = []
-    in_a_thread(lambda: for_each(lambda _: seen.append(blas_threads()), range(3)))
+
+    def look(_):
+        seen.append(blas_threads())
+
+    in_a_thread(lambda: for_each(look, range(3), parallel=parallel))
     assert seen == [{1}] * 3
     assert blas_threads() == {2}
 

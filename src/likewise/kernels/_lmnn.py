@@ -2,6 +2,8 @@
 
 from likewise.kernels._jit import kernel
 
+_STRIP = 64
+
 
 @kernel
 def scan_impostors(block, first_row, first_column, labels, reach, tails, heads):
@@ -19,19 +21,29 @@ def scan_impostors(block, first_row, first_column, labels, reach, tails, heads):
     """
     found = 0
     room = tails.shape[0]
+    n_columns = block.shape[1]
+    of_columns = reach[first_column : first_column + n_columns]
     for i in range(block.shape[0]):
         row = first_row + i
-        for j in range(block.shape[1]):
-            d = block[i, j]
-            column = first_column + j
-            if d < reach[row] or d < reach[column]:
-                if column <= row or labels[row] == labels[column]:
+        own = reach[row]
+        for start in range(0, n_columns, _STRIP):
+            stop = min(start + _STRIP, n_columns)
+            # without a branch, so that many pairs are compared at a time: most strips have none
+            hits = 0
+            for j in range(start, stop):
+                hits += (block[i, j] < own) | (block[i, j] < of_columns[j])
+            if hits == 0:
+                continue
+            for j in range(max(start, row + 1 - first_column), stop):
+                d = block[i, j]
+                column = first_column + j
+                if labels[row] == labels[column]:
                     continue
-                if d < reach[row]:
+                if d < own:
                     if found < room:
                         tails[found], heads[found] = row, column
                     found += 1
-                if d < reach[column]:
+                if d < of_columns[j]:
                     if found < room:
                         tails[found], heads[found] = column, row
                     found += 1

@@ -91,17 +91,17 @@ def find_impostors(
     labels : (n_rows,) int64
     reach : (n_rows,) squared distances
     """
-    squares = np.einsum("ij,ij->i", Z, Z)
+    # |a − b|² as one product, of (−2a, |a|², 1) with (b, 1, |b|²)
+    squares, ones = np.einsum("ij,ij->i", Z, Z)[:, None], np.ones((len(Z), 1), Z.dtype)
+    left = np.concatenate([-2 * Z, squares, ones], axis=1)
+    right = np.concatenate([Z, ones, squares], axis=1)
     blocks = list(slices(len(Z), _ROWS_IN_BLOCK))
     pairs = [(a, b) for number, a in enumerate(blocks) for b in blocks[number:]]
     found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(pairs)
 
     def work(number: int) -> None:
         rows, columns = pairs[number]
-        distances = Z[rows] @ Z[columns].T
-        distances *= -2
-        distances += squares[rows, None]
-        distances += squares[columns]
+        distances = left[rows] @ right[columns].T
         room, count = 0, _ROOM_FOR_PAIRS
         while count > room:  # once more with enough room, where there was too little
             room = count

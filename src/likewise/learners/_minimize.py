@@ -46,41 +46,50 @@ def minimize_margins(
     The hinge is smoothed, first widely and then, from where that ended, ten times less, until the
     smoothing costs no more than `tol`.
     """
-    history: list[dict[str, float]] = []
-    best, best_L = np.inf, L
-    converged = False
     began = perf_counter()
+    best, best_L = search.renew(L), L
+    history = [_milestone(0, best, margins, began)]
+    converged = False
     with LongWork(
         "fitting LMNN", total=max_iter, unit="steps", keeps="the best map so far"
     ) as work:
         for width in _hinge_widths(tol):
-            search.renew(L)
             descent = Descent(partial(margins.cost_and_gradient, width=width), L)
             before, converged = np.inf, False
+            enough = 10 * tol if width == _WIDEST_HINGE else tol  # the first only leads the way
             while not converged and work.done < max_iter and not work.interrupted:
-                moved = True
-                for _ in range(min(_STEPS_BETWEEN_SEARCHES, max_iter - work.done)):
-                    moved = descent.step()
-                    work.advance()
-                    if not moved or work.interrupted:
-                        break
+                moved = _descend(descent, work, min(_STEPS_BETWEEN_SEARCHES, max_iter - work.done))
                 objective = search.renew(descent.x)
+                history.append(_milestone(work.done, objective, margins, began))
                 descent.revalue()
-                history.append(
-                    {
-                        "iteration": work.done,
-                        "objective": objective,
-                        "impostors": margins.n_impostors,
-                        "seconds": perf_counter() - began,
-                    }
-                )
                 if objective < best:
                     best, best_L = objective, descent.x
-                converged = not moved or before - objective <= tol * objective
+                converged = not moved or before - objective <= enough * objective
                 before = objective
             L = descent.x
-    best = search.renew(best_L)
     return Found(best_L, best, work.done, converged or work.interrupted, history)
+
+
+def _descend(descent: Descent, work: LongWork, n_steps: int) -> bool:
+    """Go so many steps down, or until Ctrl-C; False where there is no way down."""
+    for _ in range(n_steps):
+        if not descent.step():
+            return False
+        work.advance()
+        if work.interrupted:
+            break
+    return True
+
+
+def _milestone(
+    iteration: int, objective: float, margins: Margins, began: float
+) -> dict[str, float]:
+    return {
+        "iteration": iteration,
+        "objective": objective,
+        "impostors": margins.n_impostors,
+        "seconds": perf_counter() - began,
+    }
 
 
 def _hinge_widths(tol: float) -> Iterator[float]:
