@@ -4,16 +4,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# Environments made on demand, one for each set of peers that can live together.
+# Environments made on demand, one for each set of peers that can live together. metric-learn 0.7.0
+# passes an argument that scikit-learn dropped in 1.8; pylmnn 1.6.4 needs six without saying so.
 ENVIRONMENTS = {
-    "peers": ["numpy", "faiss-cpu==1.15.1"],
+    "faiss": ["numpy", "faiss-cpu==1.15.1"],
+    "metric": ["scikit-learn==1.7.2", "metric-learn==0.7.0", "pylmnn==1.6.4", "six", "mlpack"],
 }
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One line of a benchmark's table."""
+    """One line of a benchmark's table.
+
+    Attributes
+    ----------
+    name : str
+    prepare : callable from (case, data) to what is timed
+    environment : str or None
+        A key of ENVIRONMENTS; None for likewise's own.
+    slow : bool
+        Run once, without warming up.
+    left_out : callable from a case to a reason, or to None where it takes part
+    """
 
     name: str
     prepare: Callable[[dict[str, Any], Any], Callable[[], Any]]
-    environment: str | None = None  # a key of ENVIRONMENTS; None for likewise's own
+    environment: str | None = None
+    slow: bool = False
+    left_out: Callable[[dict[str, Any]], str | None] = lambda case: None

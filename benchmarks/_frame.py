@@ -55,7 +55,8 @@ def _run_case(
         for turn in range(repeats + 1):
             for worker in workers:
                 # the first turn warms caches and compilers up and is not counted
-                worker.take_turn(counted=turn > 0)
+                if turn == 1 or not worker.slow:
+                    worker.take_turn(counted=turn > 0)
     finally:
         for worker in workers:
             worker.close()
@@ -66,15 +67,21 @@ class _Worker:
     """A contender in a process of its own; one that does not run says why and is left out."""
 
     def __init__(self, module: str, contender: Contender, case: dict[str, Any]) -> None:
-        self.name = contender.name
+        self.name, self.slow = contender.name, contender.slow
         self.answers: list[dict[str, Any]] = []
         self.failure: str | None = None
+        self._process: subprocess.Popen[str] | None = None
+        reason = contender.left_out(case)
+        if reason is not None:
+            self.failure = f"left out: {reason}"
+            return
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the worker)
         threads = {name: str(case["threads"]) for name in _THREAD_VARIABLES if "threads" in case}
         try:
             python = _python_of(contender.environment)
         except subprocess.CalledProcessError as error:
-            python, self.failure = sys.executable, f"its environment could not be made: {error}"
+            self.failure = f"its environment could not be made: {error}"
+            return
         self._process = subprocess.Popen(
             [python, "-m", "benchmarks._worker", module, contender.name, json.dumps(case)],
             cwd=ROOT,
@@ -105,6 +112,8 @@ class _Worker:
 
     def close(self) -> None:
         """End the process."""
+        if self._process is None:
+            return
         self._process.kill()
         self._process.communicate()
         self._errors.close()
@@ -146,7 +155,7 @@ def _table(results: list[Result]) -> Table:
                 f"{result.seconds:.3g}",
                 "" if ours is None else f"{result.seconds / ours:.2f}",
                 f"{max(answer['peak_mb'] for answer in result.answers):.0f}",
-                *(f"{last[key]:.4g}" if key in last else "" for key in extra),
+                *(f"{last[key]:.6g}" if key in last else "" for key in extra),
             )
         )
     return Table(("", "seconds", "× likewise", "MB above data", *extra), rows)

@@ -62,7 +62,7 @@ def _floor(case: dict[str, Any], data: Any) -> Any:
 CONTENDERS = [
     Contender("likewise", _likewise),
     Contender("scikit-learn", _scikit_learn),
-    Contender("faiss flat", _faiss, environment="peers"),
+    Contender("faiss flat", _faiss, environment="faiss"),
     Contender("floor: the matrix product alone", _floor),
 ]
 

@@ -9,6 +9,7 @@ from likewise._lazy import attach
 
 if TYPE_CHECKING:
     from likewise import datasets as datasets
+    from likewise import exceptions as exceptions
     from likewise import metrics as metrics
     from likewise._files import load as load
     from likewise._files import save as save
@@ -57,10 +58,13 @@ _HOMES = {
 
 _load, __dir__ = attach(__name__, _HOMES)
 
+if TYPE_CHECKING:
+    __version__: str
+else:  # hidden from type checkers, for which it would make every misspelt name an Any
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
 
-        return version("likewise")
-    return _load(name)
+            return version("likewise")
+        return _load(name)

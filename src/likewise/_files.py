@@ -68,7 +68,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     from safetensors.numpy import save_file
 
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays a link
     if target.is_dir():
         raise IsADirectoryError(f"path must be a file, but {target} is a folder.")
     if not target.parent.is_dir():

@@ -47,7 +47,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         smaller by one until it is broken. ``symmetric``: the class whose own nearest rows have the
         largest similarity in sum; of a class with fewer than `n_neighbors` rows, in proportion.
         ``energy``: the class under which the row fits best with the margins of the training rows,
-        after Weinberger, Blitzer and Saul (2005); it needs a similarity with a distance.
+        after Weinberger, Blitzer and Saul (2005); it needs a similarity with a distance, and takes
+        −score for d: the squared distance of a Mahalanobis, the distance itself of a function.
     c : float, default=1.0
         Weight of the margins in the energy rule.
 

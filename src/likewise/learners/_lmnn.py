@@ -22,8 +22,8 @@ from likewise.supervision import check_targets, check_triplets, target_neighbors
 
 _FLOATS = [np.float64, np.float32]
 
-# rows, labels, anchors, targets, given impostors
-_Training: TypeAlias = tuple[Any, Any, np.ndarray, np.ndarray, Any]
+# rows, labels, anchors, targets, given impostors, c
+_Training: TypeAlias = tuple[Any, Any, np.ndarray, np.ndarray, Any, float]
 
 
 class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -125,8 +125,9 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         given = None if target_neighbors is None else check_targets(target_neighbors, labels)
         start = self._start(X, labels)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            targets = _nearest_of_class(X, labels, self.n_neighbors) if given is None else given
-            self._training: _Training = X, labels, np.arange(len(X)), targets, None
+            # by y, not by the labels' numbers: a warning names the classes
+            targets = _nearest_of_class(X, y, self.n_neighbors) if given is None else given
+            self._training: _Training = X, labels, np.arange(len(X)), targets, None, self.c
             self._minimize(start)
         return self
 
@@ -146,11 +147,12 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         triplets = check_triplets(triplets, X, X)
         start = self._start(X, None)
         pairs, of_pair = np.unique(triplets[:, :2], axis=0, return_inverse=True)
+        of_pair = of_pair.reshape(-1)  # NumPy 2.0 gives it two axes
         order = np.lexsort((triplets[:, 2], of_pair))
         indptr = np.searchsorted(of_pair[order], np.arange(len(pairs) + 1))
         impostors = indptr.astype(np.int64), triplets[order, 2].astype(np.int32)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            self._training = X, None, pairs[:, 0], pairs[:, 1:], impostors
+            self._training = X, None, pairs[:, 0], pairs[:, 1:], impostors, self.c
             self._minimize(start)
         return self
 
@@ -208,11 +210,13 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Columns are taken in units of their own spread, around their means: the same problem, on a
         surface that is about as steep in every direction and looks the same at every scale of X.
         """
-        X, labels, anchors, targets, impostors = self._training
+        X, labels, anchors, targets, impostors, c = self._training
         spread = X.std(axis=0, dtype=np.float64)
-        spread[spread == 0] = 1
+        # The spread of a constant is a rounding error, and would magnify others by its inverse.
+        rounding = np.abs(X).max(axis=0) * len(X) * np.finfo(np.float64).eps
+        spread[spread <= rounding] = 1
         units = ((X - X.mean(axis=0, dtype=np.float64)) / spread).astype(X.dtype)
-        margins = Margins(units, anchors, targets, self.c)
+        margins = Margins(units, anchors, targets, c)
         return margins, ImpostorSearch(margins, labels, impostors), spread
 
     def _minimize(self, start: np.ndarray) -> None:
@@ -246,6 +250,6 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _nearest_of_class(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+def _nearest_of_class(X: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
     euclid = as_similarity("euclidean")
-    return target_neighbors(euclid, X, X, labels, k)[0]
+    return target_neighbors(euclid, X, X, y, k)[0]

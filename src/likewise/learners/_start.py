@@ -48,6 +48,8 @@ def _given_map(init: Any, n_components: int | None, n_features: int) -> np.ndarr
         raise ValueError(f"init must be an array of shape {wanted}, but has shape {L.shape}.")
     if not np.isfinite(L).all():
         raise ValueError("init holds NaN or infinity; it must be finite.")
+    if not L.any():
+        raise ValueError("init is zero everywhere, and no direction leads down from there.")
     return L
 
 

@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from likewise._validation import unknown_name
 from likewise.reproduce._frame import known, reproduce, table
 
 
@@ -20,11 +21,10 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.name is None:
         print("\n".join(known()))
         return 0
-    try:
-        rows = reproduce(chosen.name, chosen.folder, verbose=not chosen.quiet)
-    except ValueError as error:
-        print(error, file=sys.stderr)
+    if chosen.name not in known():
+        print(unknown_name(chosen.name, "NAME", known()), file=sys.stderr)
         return 2
+    rows = reproduce(chosen.name, chosen.folder, verbose=not chosen.quiet)
     print(json.dumps([asdict(row) for row in rows], indent=2) if chosen.json else table(rows))
     print(f"written to {chosen.folder}", file=sys.stderr)
     return 0

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from likewise._progress import LongWork, show_progress
 from likewise._validation import unknown_name
 from likewise.evaluation import Table
+from likewise.exceptions import require_extra
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def reproduce(name: str, folder: str | os.PathLike[str], *, verbose: bool = Fals
     if name not in known():
         raise unknown_name(name, "NAME", known())
     paper: Any = import_module(f"likewise.reproduce.{name}")
+    require_extra("matplotlib.figure", "plots", "the figures of a reproduction")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []

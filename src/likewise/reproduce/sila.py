@@ -7,7 +7,7 @@ import numpy as np
 
 from likewise import datasets
 from likewise.classifiers import SimilarityClassifier
-from likewise.exceptions import DatasetUnavailableError, require_extra
+from likewise.exceptions import DatasetUnavailableError
 from likewise.metrics import majority_votes
 from likewise.reproduce._frame import Row
 
@@ -57,14 +57,22 @@ def rows() -> Iterator[Row]:
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
     """Yield the table as bars, published beside ours."""
-    pyplot = require_extra("matplotlib.pyplot", "plots", "a figure")
+    from matplotlib.figure import Figure
+
     measured = [row for row in rows if row.ours is not None]
-    figure, ax = pyplot.subplots(figsize=(8, 3.5))
+    figure = Figure(figsize=(8, 3.5), layout="constrained")
+    ax = figure.subplots()
     places = np.arange(len(measured))
-    ax.bar(places - 0.2, [row.published for row in measured], 0.4, label="published", color="0.7")
+    ax.bar(
+        places - 0.2,
+        [row.published or 0.0 for row in measured],
+        0.4,
+        label="published",
+        color="0.7",
+    )
     ax.bar(
         places + 0.2,
-        [row.ours for row in measured],
+        [row.ours or 0.0 for row in measured],
         0.4,
         yerr=[row.deviation for row in measured],
         capsize=3,

@@ -107,6 +107,11 @@ def _transform(transformer: Any, rows: np.ndarray) -> np.ndarray:
     with warnings.catch_warnings():
         # Fitted on a frame, it warns that these rows have no feature names: rightly so.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        result = transformer.transform(rows)
+        try:
+            result = transformer.transform(rows)
+        except (AttributeError, NotImplementedError) as error:  # such as LDA by least squares
+            raise TypeError(
+                f"{type(transformer).__name__} cannot transform rows as it is: {error}"
+            ) from error
     dense = result.toarray() if hasattr(result, "toarray") else result
     return np.asarray(dense, dtype=np.float64)

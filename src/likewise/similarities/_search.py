@@ -20,6 +20,7 @@ from likewise.similarities._rows import map_rows, products
 
 # Bounds of what is held at a time; a block of scores should stay in the cache of one core.
 _ITEMS_IN_CHUNK = 32_768
+_NUMBERS_IN_CHUNK = 16_000_000
 _ITEMS_IN_BLOCK = 2_048
 _QUERIES_IN_BLOCK = 256
 
@@ -36,6 +37,10 @@ class Scorer(Protocol):
 
     @property
     def n_items(self) -> int: ...
+
+    @property
+    def width(self) -> int:
+        """How many numbers a ready item takes."""
 
     @property
     def parallel(self) -> bool:
@@ -56,7 +61,7 @@ def search(scorer: Scorer, k: int, *, exclude_self: bool, dtype: Any) -> Matches
     heap = np.full(shape, -np.inf), np.full(shape, _NO_ITEM)
     own_row = np.arange(n_queries) if exclude_self else np.full(n_queries, -1)
 
-    chunks = list(_slices(n_items, _ITEMS_IN_CHUNK))
+    chunks = list(_slices(n_items, min(_ITEMS_IN_CHUNK, _NUMBERS_IN_CHUNK // scorer.width)))
     blocks = list(_slices(n_queries, _QUERIES_IN_BLOCK))
     total = len(chunks) * len(blocks)
     with LongWork("searching neighbours", total=total, unit="blocks") as work:
@@ -115,6 +120,7 @@ class BlockScorer:
     ready: Callable[[slice], Any]
     score_block: Callable[[slice, Any], np.ndarray]
     parallel: bool = True
+    width: int = 1
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
         """Score the block and offer it."""
@@ -153,7 +159,8 @@ class ProductScorer:
         is_distance: bool,
         dtype: Any,
     ) -> None:
-        self.n_queries, self.n_items = len(queries), n_items
+        self.n_queries, self.width = queries.shape
+        self.n_items = n_items
         self._queries, self._items = queries, items
         self._is_distance = is_distance
         self._dtype = np.dtype(dtype)
