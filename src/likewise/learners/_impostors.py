@@ -10,6 +10,7 @@ from likewise.similarities import as_similarity
 
 _CAUTION = 1.1  # impostors are looked for this much farther than they matter now
 _ROWS_FOR_SCALE, _IMPOSTORS_FOR_SCALE = 500, 300
+_ROWS_AT_ONCE = 50  # of those, each beside all rows
 _ROWS_IN_BLOCK = 1024
 _ROOM_FOR_PAIRS = 4096
 
@@ -67,15 +68,20 @@ class ImpostorSearch:
     def _sample(self, Z: np.ndarray) -> Margins:
         rows = np.unique(np.linspace(0, len(Z) - 1, _ROWS_FOR_SCALE).astype(np.int64))
         some = self._margins.of_anchors(rows)
+        parts = [self._nearest_others(Z, rows[block]) for block in slices(len(rows), _ROWS_AT_ONCE)]
+        counts, others = (np.concatenate(part) for part in zip(*parts, strict=True))
+        some.set_impostors(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), others)
+        return some
+
+    def _nearest_others(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many rows of other labels are listed for each row, and which."""
         distances = -as_similarity("euclidean").score(Z[rows], Z)
         labels = np.asarray(self._labels)
         distances[labels[rows][:, None] == labels] = np.inf
         k = min(_IMPOSTORS_FOR_SCALE, len(Z) - 1)
         nearest = np.argpartition(distances, k, axis=1)[:, :k]
         others = np.isfinite(np.take_along_axis(distances, nearest, axis=1))
-        indptr = np.concatenate([[0], np.cumsum(others.sum(axis=1))]).astype(np.int64)
-        some.set_impostors(indptr, nearest[others].astype(np.int32))
-        return some
+        return others.sum(axis=1), nearest[others].astype(np.int32)
 
 
 def find_impostors(

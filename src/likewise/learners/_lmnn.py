@@ -223,9 +223,10 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Descend from `start` and publish the best map seen."""
         margins, search, spread = self._problem()
         L = start * spread
-        if not (self.warm_start and hasattr(self, "components_")):
+        warm = self.warm_start and hasattr(self, "components_")
+        if not warm:
             L *= np.sqrt(search.best_scale(L))
-        found = minimize_margins(margins, search, L, self.max_iter, self.tol)
+        found = minimize_margins(margins, search, L, self.max_iter, self.tol, warm=warm)
         if not found.converged:
             warnings.warn(
                 f"LMNN has not converged in {self.max_iter} steps: raise max_iter or tol.",

@@ -39,12 +39,19 @@ class Found:
 
 
 def minimize_margins(
-    margins: Margins, search: ImpostorSearch, L: np.ndarray, max_iter: int, tol: float
+    margins: Margins,
+    search: ImpostorSearch,
+    L: np.ndarray,
+    max_iter: int,
+    tol: float,
+    *,
+    warm: bool = False,
 ) -> Found:
     """Descend from `L`, looking for impostors again as the map moves.
 
     The hinge is smoothed, first widely and then, from where that ended, ten times less, until the
-    smoothing costs no more than `tol`.
+    smoothing costs no more than `tol`. From a `warm` start, which the wide hinge would lead away
+    from, only the last of these is needed.
     """
     began = perf_counter()
     best, best_L = search.renew(L), L
@@ -53,10 +60,12 @@ def minimize_margins(
     with LongWork(
         "fitting LMNN", total=max_iter, unit="steps", keeps="the best map so far"
     ) as work:
-        for width in _hinge_widths(tol):
+        widths = list(_hinge_widths(tol))
+        for width in widths[-1:] if warm else widths:
             descent = Descent(partial(margins.cost_and_gradient, width=width), L)
             before, converged = np.inf, False
-            enough = 10 * tol if width == _WIDEST_HINGE else tol  # the first only leads the way
+            leads = width == _WIDEST_HINGE and len(widths) > 1  # the first only leads the way
+            enough = 10 * tol if leads else tol
             while not converged and work.done < max_iter and not work.interrupted:
                 moved = _descend(descent, work, min(_STEPS_BETWEEN_SEARCHES, max_iter - work.done))
                 objective = search.renew(descent.x)

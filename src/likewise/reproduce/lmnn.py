@@ -173,15 +173,16 @@ def _reduced(X: Any, y: Any, X_test: Any, y_test: Any, n_components: int | None)
 
     if n_components is None:
         return X, y, X_test, y_test
-    pca = PCA(n_components, svd_solver="covariance_eigh").fit(X)
+    solver = "covariance_eigh" if len(X) > X.shape[1] else "full"
+    pca = PCA(n_components, svd_solver=solver).fit(X)
     return pca.transform(X), y, pca.transform(X_test), y_test
 
 
 def _faces() -> Iterator[Split]:
     """Yield ten splits with seven pictures a person to train on, in 30 dimensions."""
+    data = datasets.load("orl")
+    X = data.X.astype(np.float32)
     for train, test in _face_rows():
-        data = datasets.load("orl")
-        X = data.X.astype(np.float32)
         yield _reduced(X[train], data.y[train], X[test], data.y[test], 30)
 
 
