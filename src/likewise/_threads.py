@@ -32,10 +32,11 @@ def for_each(
     The number follows ``OMP_NUM_THREADS`` and the like, and joblib's limits in its workers. Inside
     another `for_each` it is one, so that nesting never multiplies threads.
     """
+    items = list(items)
     n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
-    n_threads = min(n_threads, _LIMIT.get() or n_threads)
+    n_threads = min(n_threads, len(items), _LIMIT.get() or n_threads)
     with _single_threaded_blas():
-        if n_threads == 1 or not parallel:
+        if n_threads <= 1 or not parallel:
             with limit_threads(1):
                 for item in items:
                     work(item)

@@ -42,6 +42,12 @@ class Descent:
         """Evaluate the current point again, after the function has changed."""
         self.value, self.gradient = self._function(self.x)
 
+    def move_to(self, x: np.ndarray) -> None:
+        """Go on from another point; what is known of the curvature is forgotten."""
+        self._past.clear()
+        self.x = x
+        self.revalue()
+
     def step(self) -> bool:
         """Go one step down; False where none is found, which is at a minimum up to rounding."""
         direction = self._direction()

@@ -37,14 +37,20 @@ class ImpostorSearch:
         if given is not None:
             margins.set_impostors(*given)
 
-    def renew(self, L: np.ndarray) -> float:
-        """Find the impostors under `L`; return the plain objective, over all rows."""
+    def renew(self, L: np.ndarray, *, most: int | None = None) -> float:
+        """Find the impostors under `L`; return the plain objective, over all rows.
+
+        Where there are more than `most`, the list stays as it was and infinity is returned.
+        """
         Z = self._margins.mapped(L)
         if self._labels is not None:
             near = self._margins.target_distances(Z)
             farthest = np.where(np.isnan(near), -np.inf, near).max(axis=1)
             reach = (_CAUTION * (1 + farthest)).astype(Z.dtype)  # −inf: no targets, no margin
-            self._margins.set_impostors(*find_impostors(Z, self._labels, reach))
+            found = find_impostors(Z, self._labels, reach, most)
+            if found is None:
+                return np.inf
+            self._margins.set_impostors(*found)
         return self._margins.cost(Z, 0.0)[0]
 
     def best_scale(self, L: np.ndarray) -> float:
@@ -85,17 +91,19 @@ class ImpostorSearch:
 
 
 def find_impostors(
-    Z: np.ndarray, labels: np.ndarray, reach: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    Z: np.ndarray, labels: np.ndarray, reach: np.ndarray, most: int | None = None
+) -> tuple[np.ndarray, np.ndarray] | None:
     """List, for every row, the rows of another label nearer than its reach, as CSR.
 
-    Half of one pass over all pairs: a block of distances serves both directions.
+    Half of one pass over all pairs: a block of distances serves both directions. None where there
+    are more than `most`.
 
     Parameters
     ----------
     Z : (n_rows, n_components)
     labels : (n_rows,) int64
     reach : (n_rows,) squared distances
+    most : int, optional
     """
     # |a − b|² as one product, of (−2a, |a|², 1) with (b, 1, |b|²)
     squares, ones = np.einsum("ij,ij->i", Z, Z)[:, None], np.ones((len(Z), 1), Z.dtype)
@@ -104,8 +112,11 @@ def find_impostors(
     blocks = list(slices(len(Z), _ROWS_IN_BLOCK))
     pairs = [(a, b) for number, a in enumerate(blocks) for b in blocks[number:]]
     found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(pairs)
+    counts = np.zeros(len(pairs), np.int64)
 
     def work(number: int) -> None:
+        if most is not None and counts.sum() > most:
+            return
         rows, columns = pairs[number]
         distances = left[rows] @ right[columns].T
         room, count = 0, _ROOM_FOR_PAIRS
@@ -115,9 +126,12 @@ def find_impostors(
             count = kernels.scan_impostors(
                 distances, rows.start, columns.start, labels, reach, tails, heads
             )
+        counts[number] = count
         found[number] = tails[:count].copy(), heads[:count].copy()
 
     for_each(work, range(len(pairs)))
+    if most is not None and counts.sum() > most:
+        return None
     tails, heads = (np.concatenate(part) for part in zip(*found, strict=True))
     # By row, and within a row ascending: the order in which blocks were done must not matter.
     order = np.argsort(tails.astype(np.int64) * len(Z) + heads)

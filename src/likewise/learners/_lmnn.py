@@ -69,6 +69,12 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ``iteration``, ``objective``, ``impostors`` and ``seconds`` at each search for impostors.
     n_features_in_ : int
 
+    Notes
+    -----
+    Where classes are so far apart that the optimum has nearly every pair of rows at its margin, the
+    descent ends early, when 500 pairs a row would have to be listed: memory never grows with the
+    number of rows squared, and `duality_gap_` tells what is left.
+
     Examples
     --------
     >>> import likewise as lw

@@ -13,6 +13,10 @@ from likewise.learners._impostors import ImpostorSearch
 from likewise.learners._margins import Margins
 
 _STEPS_BETWEEN_SEARCHES = 10
+_LEAST_SHARE = 2**-8  # of a way that led to too many impostors
+# Classes far apart are pulled in until every pair is at its margin: a list of them all would grow
+# with the number of rows squared.
+_MOST_FOR_EACH_ROW = 500
 # Smoothing the hinge over w shifts the minimum by a share of the objective that was about w/40 on
 # standardised wine: 30 tol is within what the stopping rule lets pass anyway.
 _WIDEST_HINGE, _NARROWEST_HINGE, _WIDTH_FOR_TOL = 0.3, 1e-5, 30
@@ -63,20 +67,49 @@ def minimize_margins(
         widths = list(_hinge_widths(tol))
         for width in widths[-1:] if warm else widths:
             descent = Descent(partial(margins.cost_and_gradient, width=width), L)
-            before, converged = np.inf, False
             leads = width == _WIDEST_HINGE and len(widths) > 1  # the first only leads the way
             enough = 10 * tol if leads else tol
+            n_steps, converged = _STEPS_BETWEEN_SEARCHES, False
             while not converged and work.done < max_iter and not work.interrupted:
-                moved = _descend(descent, work, min(_STEPS_BETWEEN_SEARCHES, max_iter - work.done))
-                objective = search.renew(descent.x)
+                before, start = descent.value, descent.x
+                moved = _descend(descent, work, min(n_steps, max_iter - work.done))
+                share, objective = _renew_between(start, before, descent, margins, search)
                 history.append(_milestone(work.done, objective, margins, began))
-                descent.revalue()
                 if objective < best:
                     best, best_L = objective, descent.x
-                converged = not moved or before - objective <= enough * objective
-                before = objective
+                gained = before - descent.value <= enough * descent.value
+                converged = share == 0 or not moved or (gained and share == 1)
+                # A list that went stale before its time is renewed sooner the next time.
+                n_steps = min(2 * n_steps, _STEPS_BETWEEN_SEARCHES) if share == 1 else 2
             L = descent.x
     return Found(best_L, best, work.done, converged or work.interrupted, history)
+
+
+def _renew_between(
+    start: np.ndarray, before: float, descent: Descent, margins: Margins, search: ImpostorSearch
+) -> tuple[float, float]:
+    """Look for impostors where the descent has come to, and go back where that was too far.
+
+    Steps on a list of impostors may lead to where many more are, and the cost is higher than it
+    was `before`: then half of the way, or half of that. Returns the share of the way that was
+    kept, 0 where none of it is any good, and the plain objective there.
+    """
+    end = descent.x
+    most = max(margins.n_impostors, _MOST_FOR_EACH_ROW * len(margins.X))
+    share = 1.0
+    while share >= _LEAST_SHARE:
+        objective = search.renew(start + share * (end - start), most=most)
+        if np.isfinite(objective):
+            if share == 1:
+                descent.revalue()
+            else:
+                descent.move_to(start + share * (end - start))
+            if descent.value <= before:
+                return share, objective
+        share /= 2
+    objective = search.renew(start)
+    descent.move_to(start)
+    return 0.0, objective
 
 
 def _descend(descent: Descent, work: LongWork, n_steps: int) -> bool:
