@@ -169,8 +169,8 @@ class ProductScorer:
             self._shift = some.mean(axis=0, dtype=np.float64).astype(some.dtype)
 
     def ready(self, items: slice) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the rows, the right-hand side of the product, and the longest row's length."""
-        rows = np.ascontiguousarray(self._items(items))
+        """Return the rows in double precision, the right side of the product, and the reach."""
+        rows = np.ascontiguousarray(self._items(items), dtype=np.float64)
         centred = rows - self._shift if self._is_distance else rows
         squares = _squared_lengths(centred)
         extra = (np.ones(len(rows)), -squares) if self._is_distance else ()
@@ -194,7 +194,7 @@ class ProductScorer:
                 block,
                 slack,
                 own,
-                rows[part].astype(np.float64, copy=False),
+                rows[part],
                 self._is_distance,
                 first_id + part.start,
                 skip,
