@@ -1,4 +1,4 @@
-"""The main job on bundled data: compare, classify, search, explain, save. ``make demo`` runs it."""
+"""The main job on bundled data: learn, compare, search, explain, save. ``make demo`` runs it."""
 
 from pathlib import Path
 
@@ -27,6 +27,8 @@ report = lw.compare(
         "learned by NCA": lw.SimilarityClassifier(
             learner=NeighborhoodComponentsAnalysis(random_state=0)
         ),
+        "learned by LMNN": lw.SimilarityClassifier(learner=lw.LMNN()),
+        "learned by LMNN, energy rule": lw.SimilarityClassifier(learner=lw.LMNN(), rule="energy"),
     },
     X,
     y,
@@ -37,7 +39,7 @@ report.plot().figure.savefig(folder / "compare.png", dpi=150, bbox_inches="tight
 
 print("\nLearned on one half of the wines: how well does it retrieve among the other half?\n")
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
-learned = lw.as_similarity(NeighborhoodComponentsAnalysis(random_state=0).fit(X_train, y_train))
+learned = lw.LMNN().fit(X_train, y_train).similarity_
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
 for ax, name, similarity in (
     (axes[0], "before", lw.as_similarity("euclidean")),

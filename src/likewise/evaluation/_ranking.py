@@ -27,7 +27,7 @@ from likewise.metrics import (
 )
 from likewise.similarities import Similarity, as_similarity
 
-_SCORES_IN_BLOCK = 2_000_000
+_SCORES_IN_BLOCK = 16_000_000
 
 
 @dataclass(frozen=True, eq=False)
