@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -86,7 +87,8 @@ def reproduce(name: str, folder: str | os.PathLike[str], *, verbose: bool = Fals
     text = f"# {paper.PAPER}\n\n{table(rows).to_markdown()}\n"
     (folder / f"{name}.md").write_text(text, encoding="utf8")
     for title, figure in paper.figures(rows):
-        figure.savefig(folder / f"{name}-{title}.png", dpi=150, bbox_inches="tight")
+        slug = re.sub(r"\W+", "-", title).strip("-")
+        figure.savefig(folder / f"{name}-{slug}.png", dpi=150, bbox_inches="tight")
     return rows
 
 
