@@ -54,6 +54,12 @@ def for_each(
                 raise
 
 
+def slices(stop: int, size: int, start: int = 0) -> Iterator[slice]:
+    """Cut a range into pieces of `size`, the last of them maybe smaller."""
+    for begin in range(start, stop, size):
+        yield slice(begin, min(begin + size, stop))
+
+
 def _enter_worker() -> None:
     _LIMIT.set(1)
     _blas().limit(limits=1)  # what limits MKL or OpenMP holds for the thread that says so

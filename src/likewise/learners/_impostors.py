@@ -4,8 +4,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from likewise import kernels
-from likewise._threads import for_each
-from likewise.learners._margins import Margins, slices
+from likewise._threads import for_each, slices
+from likewise.learners._margins import Margins
 from likewise.similarities import as_similarity
 
 _CAUTION = 1.1  # impostors are looked for this much farther than they matter now

@@ -1,11 +1,11 @@
 """The cost of large margins as a function of a linear map, over lists of edges between rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
 from likewise import kernels
-from likewise._threads import for_each
+from likewise._threads import for_each, slices
 
 _ROWS_IN_BLOCK = 1024
 _EDGES_IN_BLOCK = 65_536
@@ -159,9 +159,3 @@ class Margins:
 
         for_each(work, range(len(pieces)))
         return sums.sum(axis=0)
-
-
-def slices(stop: int, size: int, start: int = 0) -> Iterator[slice]:
-    """Cut a range into pieces of `size`."""
-    for begin in range(start, stop, size):
-        yield slice(begin, min(begin + size, stop))

@@ -4,7 +4,7 @@ Items pass by in chunks that are made ready once; within a chunk blocks of queri
 threads. Each query's best so far live in a heap (see `likewise.kernels`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ import numpy as np
 
 from likewise import kernels
 from likewise._progress import LongWork
-from likewise._threads import for_each
+from likewise._threads import for_each, slices
 from likewise._validation import Rows, is_sparse
 from likewise.similarities._matches import Matches
 from likewise.similarities._rows import map_rows, products
@@ -61,8 +61,8 @@ def search(scorer: Scorer, k: int, *, exclude_self: bool, dtype: Any) -> Matches
     heap = np.full(shape, -np.inf), np.full(shape, _NO_ITEM)
     own_row = np.arange(n_queries) if exclude_self else np.full(n_queries, -1)
 
-    chunks = list(_slices(n_items, min(_ITEMS_IN_CHUNK, _NUMBERS_IN_CHUNK // scorer.width)))
-    blocks = list(_slices(n_queries, _QUERIES_IN_BLOCK))
+    chunks = list(slices(n_items, min(_ITEMS_IN_CHUNK, _NUMBERS_IN_CHUNK // scorer.width)))
+    blocks = list(slices(n_queries, _QUERIES_IN_BLOCK))
     total = len(chunks) * len(blocks)
     with LongWork("searching neighbours", total=total, unit="blocks") as work:
         for chunk in chunks:
@@ -93,11 +93,6 @@ def _sorted_matches(scores: np.ndarray, ids: np.ndarray, k: int, dtype: Any) -> 
         ids[empty] = None
     with np.errstate(over="ignore"):  # a score that only float64 can hold
         return Matches(ids, scores.astype(dtype))
-
-
-def _slices(n_rows: int, size: int) -> Iterator[slice]:
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +182,7 @@ class ProductScorer:
         else:
             left = self._side(own)
         slack = self._slack(np.sqrt(squares), longest, left.shape[1])
-        for part in _slices(len(rows), _ITEMS_IN_BLOCK):
+        for part in slices(len(rows), _ITEMS_IN_BLOCK):
             with np.errstate(over="ignore", invalid="ignore"):  # see _slack
                 block = left @ right[part].T
             kernels.scan_products(
@@ -241,7 +236,7 @@ def steady_map(rows: Rows, linear: np.ndarray) -> Rows:
     def work(block: slice) -> None:
         mapped[block] = steady_products(rows[block], columns)
 
-    for_each(work, list(_slices(len(rows), _ITEMS_IN_BLOCK)))
+    for_each(work, list(slices(len(rows), _ITEMS_IN_BLOCK)))
     return mapped
 
 
