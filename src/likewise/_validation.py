@@ -11,10 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 Rows: TypeAlias = Any  # a 2-D array or a scipy CSR container, which is not typed
-FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
 
 __all__ = [
-    "FloatArray",
     "Rows",
     "check_choice",
     "check_labels",
