@@ -3,7 +3,6 @@
 import json
 import socket
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.multiclass import OneVsRestClassifier
@@ -11,13 +10,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import likewise as lw
 from likewise.reproduce import reproduce, sila
-
-
-@pytest.fixture(autouse=True)
-def _headless():
-    mpl.use("agg")
-    yield
-    mpl.pyplot.close("all")
 
 
 @pytest.fixture
