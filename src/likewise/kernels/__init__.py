@@ -6,14 +6,24 @@ Loaded, and compiled, when first used: ``kernels.scan_products(...)``.
 from likewise._lazy import attach
 
 _HOMES = {
+    "add_rows": "_gather",
     "class_energies": "_energy",
+    "diagonal_dense": "_online",
+    "diagonal_lists": "_online",
     "edge_distances": "_edges",
     "edge_forces": "_edges",
+    "factored_decisions": "_factored",
     "incidence": "_edges",
+    "list_csr_differences": "_gather",
+    "list_csr_rows": "_gather",
+    "list_rows": "_gather",
     "margin_costs": "_lmnn",
+    "oasis_dense": "_online",
+    "oasis_lists": "_online",
     "scan_impostors": "_lmnn",
     "scan_products": "_topk",
     "scan_scores": "_topk",
+    "spread_lists": "_gather",
 }
 
 __getattr__, __dir__ = attach(__name__, _HOMES)

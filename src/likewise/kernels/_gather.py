@@ -1,0 +1,116 @@
+"""Collect the rows that triplets point at, scaled to unit length where that is asked for.
+
+A side of a block of triplets is a list of (column, value) entries, whose zeros are left out, or a
+dense block with a row a triplet.
+"""
+
+import numpy as np
+
+from likewise.kernels._jit import kernel
+
+
+@kernel
+def _scale(values, unit):
+    """Return 1/length of a row, or 1 where rows stay as they are; a zero row stays zero."""
+    if not unit:
+        return 1.0
+    total = 0.0
+    for j in range(values.shape[0]):
+        total += np.float64(values[j]) * np.float64(values[j])
+    return 1 / np.sqrt(total) if total > 0 else 0.0
+
+
+@kernel
+def add_rows(rows, index, sign, unit, out):
+    """Add `sign` times row ``index[t]`` to row t of `out`.
+
+    Parameters
+    ----------
+    rows : (n_rows, n_features)
+    index : (n,) int64
+    out : (n, n_features)
+    """
+    for t in range(index.shape[0]):
+        row = rows[index[t]]
+        scale = sign * _scale(row, unit)
+        for j in range(row.shape[0]):
+            out[t, j] += out.dtype.type(scale * row[j])
+
+
+@kernel
+def list_rows(rows, index, unit, starts, columns, values):
+    """List the entries of dense rows that are not zero.
+
+    Parameters
+    ----------
+    rows : (n_rows, n_features)
+    index : (n,) int64
+    starts : (n + 1,) int64, written: where each row's entries begin
+    columns, values : (enough,) int64 and the values, written
+    """
+    at = 0
+    starts[0] = 0
+    for t in range(index.shape[0]):
+        row = rows[index[t]]
+        scale = _scale(row, unit)
+        for j in range(row.shape[0]):
+            if row[j] != 0:
+                columns[at] = j
+                values[at] = scale * row[j]
+                at += 1
+        starts[t + 1] = at
+
+
+@kernel
+def list_csr_rows(data, indices, indptr, index, unit, starts, columns, values):
+    """List the entries of CSR rows; as `list_rows`."""
+    at = 0
+    starts[0] = 0
+    for t in range(index.shape[0]):
+        begin, end = indptr[index[t]], indptr[index[t] + 1]
+        scale = _scale(data[begin:end], unit)
+        for e in range(begin, end):
+            if data[e] != 0:
+                columns[at] = indices[e]
+                values[at] = scale * data[e]
+                at += 1
+        starts[t + 1] = at
+
+
+@kernel
+def list_csr_differences(data, indices, indptr, closer, farther, unit, starts, columns, values):
+    """List the entries of row ``closer[t]`` less row ``farther[t]``; as `list_rows`.
+
+    Columns are in ascending order, in the rows as in what is written.
+    """
+    at = 0
+    starts[0] = 0
+    for t in range(closer.shape[0]):
+        e, e_end = indptr[closer[t]], indptr[closer[t] + 1]
+        f, f_end = indptr[farther[t]], indptr[farther[t] + 1]
+        scale_e = _scale(data[e:e_end], unit)
+        scale_f = _scale(data[f:f_end], unit)
+        while e < e_end or f < f_end:
+            if f >= f_end or (e < e_end and indices[e] < indices[f]):
+                column, value = indices[e], scale_e * data[e]
+                e += 1
+            elif e >= e_end or indices[f] < indices[e]:
+                column, value = indices[f], -scale_f * data[f]
+                f += 1
+            else:
+                column, value = indices[e], scale_e * data[e] - scale_f * data[f]
+                e += 1
+                f += 1
+            if value != 0:
+                columns[at] = column
+                values[at] = value
+                at += 1
+        starts[t + 1] = at
+
+
+@kernel
+def spread_lists(starts, columns, values, out):
+    """Write listed entries into the rows of `out`, which holds zeros."""
+    for t in range(starts.shape[0] - 1):
+        for e in range(starts[t], starts[t + 1]):
+            out[t, columns[e]] = values[e]

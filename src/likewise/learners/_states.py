@@ -1,0 +1,281 @@
+"""What the online learners know after the triplets they have seen, and how a block changes it.
+
+Each state is a few arrays. `learn` follows the printed updates, one triplet after the other; a
+weight w makes AROMA's r into r/w and OASIS's C into wC.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from likewise import kernels
+from likewise._threads import slices
+from likewise._validation import is_sparse
+from likewise.learners._feed import Feed
+
+AnyState = TypeVar("AnyState", bound="State")
+
+# Rows in an exact block: the smaller, the less is spent on products among them, the larger, the
+# faster the matrix products; best by measurement at 384 and at 1,000 features.
+_SMALL_BLOCK, _LARGE_BLOCK, _LARGE_WIDTH = 64, 128, 600
+
+
+class State(Protocol):
+    """Arrays that a learner changes in place."""
+
+    W: np.ndarray
+
+    def learn(
+        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, rate: float, totals: np.ndarray
+    ) -> None:
+        """Go through the triplets; add the losses and the number of updates to `totals`."""
+
+
+def copied(state: AnyState) -> AnyState:
+    """Return the same knowledge in arrays of its own."""
+    return type(state)(*(getattr(state, field.name).copy() for field in fields(state)))  # type: ignore[arg-type]
+
+
+def make_writable(state: State) -> None:
+    """Copy what others may be looking at: published, or read from a file."""
+    for field in fields(state):  # type: ignore[arg-type]
+        array = getattr(state, field.name)
+        if not array.flags.writeable:
+            setattr(state, field.name, array.copy())
+
+
+@dataclass
+class OasisState:
+    """The form alone."""
+
+    W: np.ndarray
+
+    @classmethod
+    def fresh(cls, W: np.ndarray) -> "OasisState":
+        """Start from a form, which becomes the state's own."""
+        return cls(W)
+
+    def learn(
+        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, C: float, totals: np.ndarray
+    ) -> None:
+        """W += τ q pᵀ with τ = min(C, loss / (|q|²|p|²)), where there is a loss."""
+        for block in slices(len(triplets), feed.block_size):
+            rows = triplets[block]
+            queries = feed.query_lists(rows)
+            if is_sparse(feed.items):
+                items = feed.item_lists(rows)
+                old_w = feed.meeting_room("W", queries, items)
+                kernels.oasis_lists(*queries, *items, weights[block], C, self.W, old_w, totals)
+            else:
+                dense = feed.item_rows(rows)
+                kernels.oasis_dense(*queries, dense, weights[block], C, self.W, totals)
+
+    @classmethod
+    def merged(cls, states: Sequence["OasisState"], start: "OasisState", shares: Any) -> Any:
+        """Return the mean of the forms, each weighted by its share of the updates."""
+        W = start.W.astype(np.float64)
+        if np.sum(shares) > 0:
+            gains = sum(n * (state.W - W) for n, state in zip(shares, states, strict=True))
+            W += gains / np.sum(shares)
+        return cls(W.astype(start.W.dtype))
+
+
+@dataclass
+class DiagonalState:
+    """A mean W and a variance S of every entry of the form."""
+
+    W: np.ndarray
+    S: np.ndarray
+
+    @classmethod
+    def fresh(cls, W: np.ndarray) -> "DiagonalState":
+        """Start from a mean, which becomes the state's own, and variances of one."""
+        return cls(W, np.ones_like(W))
+
+    def learn(
+        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, r: float, totals: np.ndarray
+    ) -> None:
+        """W += loss/(v + r) S∘qpᵀ, then 1/S += (q∘q)(p∘p)ᵀ/r, where there is a loss."""
+        for block in slices(len(triplets), feed.block_size):
+            rows = triplets[block]
+            queries = feed.query_lists(rows)
+            if is_sparse(feed.items):
+                items = feed.item_lists(rows)
+                old = [feed.meeting_room(name, queries, items) for name in ("W", "S")]
+                kernels.diagonal_lists(
+                    *queries, *items, weights[block], r, self.W, self.S, *old, totals
+                )
+            else:
+                dense = feed.item_rows(rows)
+                squares = feed.room("squares", (dense.shape[1],))
+                kernels.diagonal_dense(
+                    *queries, dense, squares, weights[block], r, self.W, self.S, totals
+                )
+
+    def forget(self, share: float) -> None:
+        """Move the variance back towards its start by that share."""
+        self.S += self.S.dtype.type(share) * (1 - self.S)
+
+    def variances(self, queries: Any, items: Any) -> np.ndarray:
+        """Return the variance (q∘q)ᵀS(p∘p) of the score of every query with every item."""
+        return np.asarray(_squared(items) @ (_squared(queries) @ self.S).T).T
+
+    def paired_variances(self, queries: Any, items: Any) -> np.ndarray:
+        """Return the variance of the score of query i with item i."""
+        spread = np.asarray(_squared(queries) @ self.S)
+        if is_sparse(items):
+            return np.asarray(_squared(items).multiply(spread).sum(axis=1)).ravel()
+        return np.einsum("ij,ij->i", spread, items * items)
+
+    @classmethod
+    def merged(
+        cls, states: Sequence["DiagonalState"], start: "DiagonalState", shares: Any
+    ) -> "DiagonalState":
+        """Add up what each learned since the start, so that the start is counted once.
+
+        With g = 1/S − 1/S₀ of each: 1/S = 1/S₀ + Σg and W = W₀ + Σ g∘(W − W₀) / Σg.
+        """
+        precision = 1 / start.S.astype(np.float64)
+        gained, moved = np.zeros_like(precision), np.zeros_like(precision)
+        for state in states:
+            # Where a state has forgotten, it may know less than at the start: that is no evidence.
+            gain = np.maximum(1 / state.S.astype(np.float64) - precision, 0)
+            gained += gain
+            moved += gain * (state.W - start.W.astype(np.float64))
+        W = start.W + np.divide(moved, gained, out=np.zeros_like(moved), where=gained > 0)
+        return cls(W.astype(start.W.dtype), (1 / (precision + gained)).astype(start.S.dtype))
+
+
+@dataclass
+class FactoredState:
+    """A mean W and covariances Λ between query features and Σ between item features."""
+
+    W: np.ndarray
+    Lambda: np.ndarray
+    Sigma: np.ndarray
+
+    @classmethod
+    def fresh(cls, W: np.ndarray) -> "FactoredState":
+        """Start from a mean, which becomes the state's own, and covariances of one."""
+        return cls(W, *(np.eye(n, dtype=W.dtype) for n in W.shape))
+
+    def learn(
+        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, r: float, totals: np.ndarray
+    ) -> None:
+        """W += loss/(r + ab) Λq(Σp)ᵀ, and Σ⁻¹ += a/(mr) ppᵀ, Λ⁻¹ += b/(nr) qqᵀ, where a loss is."""
+        size = _LARGE_BLOCK if max(self.W.shape) > _LARGE_WIDTH else _SMALL_BLOCK
+        for block in slices(len(triplets), size):
+            self._learn_block(triplets[block], weights[block], feed, r, totals)
+
+    def _learn_block(
+        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, r: float, totals: np.ndarray
+    ) -> None:
+        """Decide on each triplet from the products among the block's rows, then write once."""
+        n, (n_query, n_item) = len(triplets), self.W.shape
+        Q, P = feed.query_rows(triplets), feed.item_rows(triplets)
+        by_Lambda = np.matmul(Q, self.Lambda, out=feed.room("QΛ", (n, n_query)))
+        by_Sigma = np.matmul(P, self.Sigma, out=feed.room("PΣ", (n, n_item)))
+        by_W = np.matmul(Q, self.W, out=feed.room("QW", (n, n_item)))
+        queries = np.matmul(by_Lambda, Q.T, out=feed.room("QΛQ", (n, n)))
+        items = np.matmul(by_Sigma, P.T, out=feed.room("PΣP", (n, n)))
+        margins = np.einsum("ij,ij->i", by_W, P)
+        steps, shrinks = feed.room("steps", (n,)), feed.room("shrinks", (2, n))
+        kernels.factored_decisions(
+            queries, items, margins, weights, r, n_query, n_item, steps, shrinks, totals
+        )
+        acted = np.flatnonzero(steps)
+        if len(acted) == 0:
+            return
+        chosen = np.ix_(acted, acted)
+        V = _as_they_came(by_Lambda[acted], queries[chosen], shrinks[0, acted])
+        U = _as_they_came(by_Sigma[acted], items[chosen], shrinks[1, acted])
+        _add_product(self.W, V * steps[acted, None], U)
+        _add_product(self.Lambda, V * -shrinks[0, acted, None], V)
+        _add_product(self.Sigma, U * -shrinks[1, acted, None], U)
+
+    def forget(self, share: float) -> None:
+        """Move the covariances back towards their start by that share."""
+        for covariance in (self.Lambda, self.Sigma):
+            covariance *= 1 - share
+            np.einsum("ii->i", covariance)[...] += share
+
+    def variances(self, queries: Any, items: Any) -> np.ndarray:
+        """Return the variance (qᵀΛq)(pᵀΣp) of the score of every query with every item."""
+        return np.outer(_quadratic(queries, self.Lambda), _quadratic(items, self.Sigma))
+
+    def paired_variances(self, queries: Any, items: Any) -> np.ndarray:
+        """Return the variance of the score of query i with item i."""
+        return _quadratic(queries, self.Lambda) * _quadratic(items, self.Sigma)
+
+    @classmethod
+    def merged(
+        cls, states: Sequence["FactoredState"], start: "FactoredState", shares: Any
+    ) -> "FactoredState":
+        """Add up what each learned since the start on Λ⁻¹ and Σ⁻¹: an approximation.
+
+        The sum of the precisions Λ⁻¹⊗Σ⁻¹ is not of that form. W is the mean of two that are
+        weighted by what each state gained on one side.
+        """
+        queries, W_by_queries = _merged_side(
+            [(state.Lambda, state.W) for state in states], start.Lambda, start.W
+        )
+        items, W_by_items = _merged_side(
+            [(state.Sigma, state.W.T) for state in states], start.Sigma, start.W.T
+        )
+        W = start.W + (W_by_queries + W_by_items.T) / 2
+        return cls(*(part.astype(start.W.dtype) for part in (W, queries, items)))
+
+
+def _as_they_came(rows: np.ndarray, products: np.ndarray, shrinks: np.ndarray) -> np.ndarray:
+    """Return Σₜpₜ of each triplet t, from Σp of the block's start.
+
+    Σₜpₜ = Σpₜ − Σ_{s<t} shrinkₛ (Σₛpₛ)ᵀpₜ Σₛpₛ, which is a triangular system.
+    """
+    from scipy.linalg import get_blas_funcs
+
+    solve = get_blas_funcs("trsm", (rows,))
+    # In Fortran's order: rowsᵀ = Uᵀ(1 + shrink·products), whose second factor is upper triangular.
+    factor = products.T * shrinks
+    found = solve(1, factor, rows.T, side=1, lower=1, trans_a=1, diag=1, overwrite_b=1)
+    return np.asarray(found.T)
+
+
+def _add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    """Add leftᵀ right to `target`, in place and without a copy."""
+    from scipy.linalg import get_blas_funcs
+
+    multiply = get_blas_funcs("gemm", (target,))
+    multiply(1, right.T, left.T, trans_b=True, beta=1, c=target.T, overwrite_c=True)
+
+
+def _merged_side(
+    learned: list[tuple[np.ndarray, np.ndarray]], start: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the merged covariance of one side, and how it says W moves."""
+    precision = _inverse(start)
+    gained, moved = np.zeros_like(precision), np.zeros(W.shape)
+    for covariance, W_learned in learned:
+        gain = _inverse(covariance) - precision
+        gained += gain
+        moved += gain @ (W_learned - W.astype(np.float64))
+    # Gains are positive, but nothing was gained in directions that no example had.
+    move = np.linalg.pinv(gained, rcond=1e-6, hermitian=True) @ moved
+    return _inverse(precision + gained), move
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray:
+    inverse = np.linalg.inv(matrix.astype(np.float64))
+    return (inverse + inverse.T) / 2
+
+
+def _squared(rows: Any) -> Any:
+    return rows.multiply(rows).tocsr() if is_sparse(rows) else rows * rows
+
+
+def _quadratic(rows: Any, matrix: np.ndarray) -> np.ndarray:
+    product = rows @ matrix
+    if is_sparse(rows):
+        return np.asarray(rows.multiply(product).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", product, rows)
