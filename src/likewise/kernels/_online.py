@@ -12,6 +12,9 @@ from likewise.kernels._jit import kernel
 def oasis_dense(starts, columns, values, items, weights, C, W, totals):
     """Learn from queries in lists and dense items.
 
+    A row of W is changed by one triplet and read by the next while it is at hand, because fetching
+    it costs more than the arithmetic.
+
     Parameters
     ----------
     starts, columns, values : queries, as `list_rows` writes them
@@ -21,34 +24,43 @@ def oasis_dense(starts, columns, values, items, weights, C, W, totals):
     W : (n_query_features, n_item_features), changed
     totals : (2,) float64, changed
     """
-    zero = W.dtype.type(0)
-    n = items.shape[1]
-    for t in range(items.shape[0]):
-        p = items[t]
-        p_squared = zero
-        for j in range(n):
-            p_squared += p[j] * p[j]
-        margin, q_squared = zero, zero
-        for a in range(starts[t], starts[t + 1]):
-            w, q = W[columns[a]], values[a]
-            product = zero
-            for j in range(n):
-                product += w[j] * p[j]
-            margin += q * product
-            q_squared += q * q
+    kind = W.dtype.type
+    size, n = items.shape
+    step = 0.0
+    for t in range(size + 1):
+        a, a_end = (starts[t - 1], starts[t]) if step > 0 else (0, 0)
+        b, b_end = (starts[t], starts[t + 1]) if t < size else (0, 0)
+        last, p = items[t - 1 if t > 0 else 0], items[t if t < size else 0]
+        margin, q_squared = kind(0), kind(0)
+        while a < a_end or b < b_end:
+            column = columns[b] if a >= a_end else columns[a]
+            if b < b_end and columns[b] < column:
+                column = columns[b]
+            w = W[column]
+            if a < a_end and columns[a] == column:
+                change = kind(step * values[a])
+                for j in range(n):
+                    w[j] += change * last[j]
+                a += 1
+            if b < b_end and columns[b] == column:
+                product = kind(0)
+                for j in range(n):
+                    product += w[j] * p[j]
+                margin += values[b] * product
+                q_squared += values[b] * values[b]
+                b += 1
+        step = 0.0
         loss = 1 - margin
-        if not loss > 0:
+        if t == size or not loss > 0:
             continue
         totals[0] += loss
+        p_squared = kind(0)
+        for j in range(n):
+            p_squared += p[j] * p[j]
         reach = q_squared * p_squared
-        if not reach > 0 or not weights[t] > 0:
-            continue
-        totals[1] += 1
-        step = min(weights[t] * C, loss / reach)
-        for a in range(starts[t], starts[t + 1]):
-            w, change = W[columns[a]], W.dtype.type(step * values[a])
-            for j in range(n):
-                w[j] += change * p[j]
+        if reach > 0 and weights[t] > 0:
+            totals[1] += 1
+            step = min(weights[t] * C, loss / reach)
 
 
 @kernel
@@ -102,46 +114,58 @@ def oasis_lists(
 def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, totals):
     """Learn a mean and a variance of every entry from queries in lists and dense items.
 
+    A row is changed by one triplet and read by the next while it is at hand; as `oasis_dense`.
+
     Parameters
     ----------
     starts, columns, values : queries, as `list_rows` writes them
-    items : (n, n_item_features)
-    squares : (n_item_features,), for the squares of an item
+    items, squares : (n, n_item_features), the items and their squares
     weights : (n,)
     r : float
     W, S : (n_query_features, n_item_features), changed
     totals : (2,) float64, changed
     """
     kind = W.dtype.type
-    n = items.shape[1]
-    for t in range(items.shape[0]):
-        p = items[t]
-        for j in range(n):
-            squares[j] = p[j] * p[j]
+    one = kind(1)
+    size, n = items.shape
+    step, noise = 0.0, 1.0
+    for t in range(size + 1):
+        a, a_end = (starts[t - 1], starts[t]) if step > 0 else (0, 0)
+        b, b_end = (starts[t], starts[t + 1]) if t < size else (0, 0)
+        last_t, this_t = t - 1 if t > 0 else 0, t if t < size else 0
+        last, last_squared = items[last_t], squares[last_t]
+        p, p_squared = items[this_t], squares[this_t]
         margin, variance = kind(0), kind(0)
-        for a in range(starts[t], starts[t + 1]):
-            w, s, q = W[columns[a]], S[columns[a]], values[a]
-            product, spread = kind(0), kind(0)
-            for j in range(n):
-                product += w[j] * p[j]
-                spread += s[j] * squares[j]
-            margin += q * product
-            variance += q * q * spread
+        while a < a_end or b < b_end:
+            column = columns[b] if a >= a_end else columns[a]
+            if b < b_end and columns[b] < column:
+                column = columns[b]
+            w, s = W[column], S[column]
+            if a < a_end and columns[a] == column:
+                q = values[a]
+                change, gain = kind(step * q), kind(q * q / noise)
+                for j in range(n):
+                    w[j] += change * s[j] * last[j]
+                    s[j] /= one + gain * last_squared[j] * s[j]
+                a += 1
+            if b < b_end and columns[b] == column:
+                q = values[b]
+                product, spread = kind(0), kind(0)
+                for j in range(n):
+                    product += w[j] * p[j]
+                    spread += s[j] * p_squared[j]
+                margin += q * product
+                variance += q * q * spread
+                b += 1
+        step = 0.0
         loss = 1 - margin
-        if not loss > 0:
+        if t == size or not loss > 0:
             continue
         totals[0] += loss
-        if not variance > 0 or not weights[t] > 0:
-            continue
-        totals[1] += 1
-        noise = r / weights[t]
-        step = loss / (variance + noise)
-        for a in range(starts[t], starts[t + 1]):
-            w, s, q = W[columns[a]], S[columns[a]], values[a]
-            change, gain = kind(step * q), kind(q * q / noise)
-            for j in range(n):
-                w[j] += change * s[j] * p[j]
-                s[j] /= kind(1) + gain * squares[j] * s[j]
+        if variance > 0 and weights[t] > 0:
+            totals[1] += 1
+            noise = r / weights[t]
+            step = loss / (variance + noise)
 
 
 @kernel

@@ -109,7 +109,7 @@ class DiagonalState:
                 )
             else:
                 dense = feed.item_rows(rows)
-                squares = feed.room("squares", (dense.shape[1],))
+                squares = np.multiply(dense, dense, out=feed.room("squares", dense.shape))
                 kernels.diagonal_dense(
                     *queries, dense, squares, weights[block], r, self.W, self.S, totals
                 )
@@ -188,12 +188,15 @@ class FactoredState:
         acted = np.flatnonzero(steps)
         if len(acted) == 0:
             return
-        chosen = np.ix_(acted, acted)
-        V = _as_they_came(by_Lambda[acted], queries[chosen], shrinks[0, acted])
-        U = _as_they_came(by_Sigma[acted], items[chosen], shrinks[1, acted])
-        _add_product(self.W, V * steps[acted, None], U)
-        _add_product(self.Lambda, V * -shrinks[0, acted, None], V)
-        _add_product(self.Sigma, U * -shrinks[1, acted, None], U)
+        if len(acted) < n:
+            steps, shrinks = steps[acted], shrinks[:, acted]
+            by_Lambda, by_Sigma = by_Lambda[acted], by_Sigma[acted]
+            queries, items = queries[np.ix_(acted, acted)], items[np.ix_(acted, acted)]
+        V = _as_they_came(by_Lambda, queries, shrinks[0])
+        U = _as_they_came(by_Sigma, items, shrinks[1])
+        _add_product(self.W, V * steps[:, None], U)
+        _add_product(self.Lambda, V * -shrinks[0, :, None], V)
+        _add_product(self.Sigma, U * -shrinks[1, :, None], U)
 
     def forget(self, share: float) -> None:
         """Move the covariances back towards their start by that share."""
