@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from likewise import datasets as datasets
     from likewise import exceptions as exceptions
     from likewise import metrics as metrics
+    from likewise import supervision as supervision
     from likewise._files import load as load
     from likewise._files import save as save
     from likewise._progress import show_progress as show_progress
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from likewise.evaluation import RetrievalReport as RetrievalReport
     from likewise.evaluation import compare as compare
     from likewise.evaluation import evaluate_retrieval as evaluate_retrieval
+    from likewise.learners import AROMA as AROMA
     from likewise.learners import LMNN as LMNN
+    from likewise.learners import OASIS as OASIS
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
     from likewise.similarities import Foldable as Foldable
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from likewise.similarities import from_distance as from_distance
 
 _HOMES = {
+    "AROMA": "learners",
     "Bilinear": "similarities",
     "Comparison": "evaluation",
     "Explanation": "similarities",
@@ -39,6 +43,7 @@ _HOMES = {
     "LMNN": "learners",
     "Mahalanobis": "similarities",
     "Matches": "similarities",
+    "OASIS": "learners",
     "Precomputed": "similarities",
     "RetrievalReport": "evaluation",
     "Similarity": "similarities",
@@ -54,6 +59,7 @@ _HOMES = {
     "metrics": "metrics",
     "save": "_files",
     "show_progress": "_progress",
+    "supervision": "supervision",
 }
 
 _load, __dir__ = attach(__name__, _HOMES)

@@ -40,9 +40,14 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 
 # The only classes that a file can name. Each lives in the room given here.
 _HOMES = {
+    "AROMA": "learners",
     "Bilinear": "similarities",
+    "DiagonalState": "learners",
+    "FactoredState": "learners",
     "LMNN": "learners",
     "Mahalanobis": "similarities",
+    "OASIS": "learners",
+    "OasisState": "learners",
     "Precomputed": "similarities",
     "SimilarityClassifier": "classifiers",
 }

@@ -35,7 +35,7 @@ def for_each(
     items = list(items)
     n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
     n_threads = min(n_threads, len(items), _LIMIT.get() or n_threads)
-    with _single_threaded_blas():
+    with single_threaded_blas():
         if n_threads <= 1 or not parallel:
             with limit_threads(1):
                 for item in items:
@@ -77,6 +77,8 @@ def limit_threads(most: int | None) -> Iterator[None]:
 
 @cache
 def _blas() -> Any:
+    # scipy brings a BLAS of its own: it must be there to be found.
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")
@@ -131,4 +133,4 @@ class _SharedLimit:
                         self._limit.restore_original_limits()
 
 
-_single_threaded_blas = _SharedLimit()
+single_threaded_blas = _SharedLimit()

@@ -4,7 +4,9 @@ from likewise.kernels._jit import kernel
 
 
 @kernel
-def factored_decisions(queries, items, margins, weights, r, n_query, n_item, steps, shrinks, totals):
+def factored_decisions(
+    queries, items, margins, weights, r, n_query, n_item, steps, shrinks, totals
+):
     """Decide on each triplet of a block in turn, from products of the block's rows alone.
 
     After triplet t, row t of `queries` right of the diagonal holds (Λₜqₜ)ᵀqₛ of the later triplets

@@ -1,5 +1,8 @@
 """Estimators whose `fit` leaves a similarity."""
 
+from likewise.learners._aroma import AROMA
 from likewise.learners._lmnn import LMNN
+from likewise.learners._oasis import OASIS
+from likewise.learners._states import DiagonalState, FactoredState, OasisState
 
-__all__ = ["LMNN"]
+__all__ = ["AROMA", "LMNN", "OASIS", "DiagonalState", "FactoredState", "OasisState"]

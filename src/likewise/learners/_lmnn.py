@@ -150,7 +150,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         X = validate_data(self, X, dtype=_FLOATS, order="C")
-        triplets = check_triplets(triplets, X, X)
+        triplets = check_triplets(triplets, X, X, ("X", "X"))
         start = self._start(X, None)
         pairs, of_pair = np.unique(triplets[:, :2], axis=0, return_inverse=True)
         of_pair = of_pair.reshape(-1)  # NumPy 2.0 gives it two axes

@@ -14,6 +14,7 @@ from likewise import kernels
 from likewise._threads import slices
 from likewise._validation import is_sparse
 from likewise.learners._feed import Feed
+from likewise.similarities._rows import paired_products
 
 AnyState = TypeVar("AnyState", bound="State")
 
@@ -31,6 +32,10 @@ class State(Protocol):
         self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, rate: float, totals: np.ndarray
     ) -> None:
         """Go through the triplets; add the losses and the number of updates to `totals`."""
+
+    @classmethod
+    def merged(cls, states: Any, start: Any, shares: Any) -> Any:
+        """Return what several states, that went on from `start`, know together."""
 
 
 def copied(state: AnyState) -> AnyState:
@@ -51,11 +56,6 @@ class OasisState:
     """The form alone."""
 
     W: np.ndarray
-
-    @classmethod
-    def fresh(cls, W: np.ndarray) -> "OasisState":
-        """Start from a form, which becomes the state's own."""
-        return cls(W)
 
     def learn(
         self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, C: float, totals: np.ndarray
@@ -124,10 +124,7 @@ class DiagonalState:
 
     def paired_variances(self, queries: Any, items: Any) -> np.ndarray:
         """Return the variance of the score of query i with item i."""
-        spread = np.asarray(_squared(queries) @ self.S)
-        if is_sparse(items):
-            return np.asarray(_squared(items).multiply(spread).sum(axis=1)).ravel()
-        return np.einsum("ij,ij->i", spread, items * items)
+        return paired_products(_squared(queries) @ self.S, _squared(items))
 
     @classmethod
     def merged(
@@ -278,7 +275,4 @@ def _squared(rows: Any) -> Any:
 
 
 def _quadratic(rows: Any, matrix: np.ndarray) -> np.ndarray:
-    product = rows @ matrix
-    if is_sparse(rows):
-        return np.asarray(rows.multiply(product).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", product, rows)
+    return paired_products(rows @ matrix, rows)

@@ -1,19 +1,31 @@
-"""Triplets: row numbers (query, closer item, farther item)."""
+"""Triplets: row numbers (query, closer item, farther item), in an array, a frame or a file."""
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise._validation import n_rows
+from likewise._threads import slices
+from likewise._validation import check_same_length, n_rows
+from likewise.exceptions import require_extra
+
+_COLUMNS = ("query", "closer", "farther")
+_WEIGHT = "weight"
+_ROWS_AT_A_TIME = 65_536
 
 
-def check_triplets(triplets: Any, queries: Any, items: Any) -> np.ndarray:
+def check_triplets(
+    triplets: Any, queries: Any, items: Any, names: tuple[str, str] = ("queries", "items")
+) -> np.ndarray:
     """Return `triplets` as an int64 array of shape (n_triplets, 3) that points at rows there are.
 
     Parameters
     ----------
     triplets : array of row numbers (query, closer item, farther item)
     queries, items : rows
+    names : what the caller calls them
 
     Examples
     --------
@@ -30,11 +42,15 @@ def check_triplets(triplets: Any, queries: Any, items: Any) -> np.ndarray:
         raise ValueError("triplets has no rows; at least one is needed.")
     if array.dtype.kind not in "iu":
         raise TypeError(f"triplets must hold whole row numbers, but {array.dtype} was given.")
-    for columns, rows, name in ((array[:, :1], queries, "queries"), (array[:, 1:], items, "items")):
-        outside = columns[(columns < 0) | (columns >= n_rows(rows))]
+    for columns, rows, name in zip(
+        (array[:, :1], array[:, 1:]), (queries, items), names, strict=True
+    ):
+        outside = np.argwhere((columns < 0) | (columns >= n_rows(rows)))
         if len(outside):
+            row, column = outside[0]
             raise ValueError(
-                f"triplets points at row {outside[0]}, but {name} has {n_rows(rows)} rows."
+                f"triplets points at row {columns[row, column]}, but {name} has {n_rows(rows)} "
+                f"rows; see triplets[{row}]."
             )
     same = np.flatnonzero(array[:, 1] == array[:, 2])
     if len(same):
@@ -43,3 +59,121 @@ def check_triplets(triplets: Any, queries: Any, items: Any) -> np.ndarray:
             "must differ."
         )
     return array.astype(np.int64)
+
+
+def check_weights(weights: Any, triplets: Any, name: str = "triplets") -> np.ndarray:
+    """Return one finite weight, not negative, for each triplet; ones where `weights` is None."""
+    if weights is None:
+        return np.ones(len(triplets))
+    array = np.asarray(weights)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"weights must be numbers, but {array.dtype} was given.")
+    if array.ndim != 1:
+        raise ValueError(f"weights must be 1-D, one a triplet, but {array.ndim}-D was given.")
+    check_same_length(triplets, name, array, "weights")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(wrong):
+        raise ValueError(
+            f"weights must be finite and not negative, but weights[{wrong[0]}] is "
+            f"{array[wrong[0]]}."
+        )
+    return array.astype(np.float64)
+
+
+class TripletStream:
+    """Triplets and their weights, checked before the first is used, and handed out in blocks.
+
+    Parameters
+    ----------
+    triplets : array, frame or path
+        An int array of shape (n_triplets, 3); a frame with the columns ``query``, ``closer`` and
+        ``farther``, and ``weight`` where triplets have weights; or a Parquet or CSV file of such
+        a frame, which is read a block at a time.
+    queries, items : rows that the triplets point at
+    weights : array of shape (n_triplets,), optional
+
+    Examples
+    --------
+    >>> rows = [[1.0], [2.0], [3.0]]
+    >>> stream = TripletStream([[0, 1, 2], [1, 0, 2]], rows, rows)
+    >>> len(stream)
+    2
+    >>> [block.tolist() for block, weights in stream.blocks(1)]
+    [[[0, 1, 2]], [[1, 0, 2]]]
+    """
+
+    def __init__(self, triplets: Any, queries: Any, items: Any, weights: Any = None) -> None:
+        if isinstance(triplets, str | os.PathLike):
+            if weights is not None:
+                raise ValueError(f"weights of a file come from its column {_WEIGHT!r}, not beside.")
+            self._path: Path | None = Path(triplets)
+            self._length = _check_file(self._path, queries, items)
+            return
+        self._path = None
+        if hasattr(triplets, "columns"):
+            triplets, of_frame = _columns_of(triplets, list(triplets.columns), "triplets")
+            weights = of_frame if weights is None else weights
+        self._triplets = check_triplets(triplets, queries, items)
+        self._weights = check_weights(weights, self._triplets)
+        self._length = len(self._triplets)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def blocks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the triplets and weights, in order, at most `size` at a time."""
+        if self._path is None:
+            for block in slices(self._length, size):
+                yield self._triplets[block], self._weights[block]
+            return
+        for triplets, weights in _read_file(self._path):
+            triplets, weights = triplets.astype(np.int64), check_weights(weights, triplets)
+            for block in slices(len(triplets), size):
+                yield triplets[block], weights[block]
+
+
+def _check_file(path: Path, queries: Any, items: Any) -> int:
+    """Go through the whole file once, so that nothing is learned from one with a mistake in it."""
+    length = 0
+    for triplets, weights in _read_file(path):
+        if len(triplets) == 0:
+            continue
+        try:
+            check_triplets(triplets, queries, items)
+            check_weights(weights, triplets)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{path}, in the rows from {length} on: {error}") from error
+        length += len(triplets)
+    if length == 0:
+        raise ValueError(f"triplets has no rows; {path} is empty.")
+    return length
+
+
+def _read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    arrow = require_extra("pyarrow.dataset", "tables", "reading triplets from a file")
+    kind = {".parquet": "parquet", ".csv": "csv"}.get(path.suffix.lower())
+    if kind is None:
+        raise ValueError(f"triplets must be a .parquet or .csv file, but {path} was given.")
+    if not path.exists():
+        raise FileNotFoundError(f"triplets: there is no file {path}.")
+    table = arrow.dataset(path, format=kind)
+    wanted = [name for name in (*_COLUMNS, _WEIGHT) if name in table.schema.names]
+    _refuse_missing(table.schema.names, str(path))
+    for batch in table.to_batches(columns=wanted, batch_size=_ROWS_AT_A_TIME):
+        columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
+        yield _columns_of(columns, wanted, str(path))
+
+
+def _columns_of(frame: Any, names: list[str], what: str) -> tuple[np.ndarray, np.ndarray | None]:
+    _refuse_missing(names, what)
+    triplets = np.column_stack([np.asarray(frame[name]) for name in _COLUMNS])
+    return triplets, np.asarray(frame[_WEIGHT]) if _WEIGHT in names else None
+
+
+def _refuse_missing(names: list[str], what: str) -> None:
+    missing = [name for name in _COLUMNS if name not in names]
+    if missing:
+        raise ValueError(
+            f"{what} needs the columns 'query', 'closer' and 'farther', but has no "
+            f"{missing[0]!r}; its columns are {', '.join(map(repr, names))}."
+        )

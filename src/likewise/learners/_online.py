@@ -1,0 +1,604 @@
+"""What AROMA and OASIS share: the doors for triplets, clicks, pairs and labels."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise._progress import LongWork, show_progress
+from likewise._threads import single_threaded_blas, slices
+from likewise._validation import (
+    Rows,
+    check_choice,
+    check_labels,
+    check_number,
+    check_rows,
+    check_whole_number,
+    is_sparse,
+    take,
+)
+from likewise.learners._feed import Feed
+from likewise.learners._held_out import (
+    HeldOut,
+    HeldOutLabels,
+    HeldOutRelevance,
+    HeldOutTriplets,
+    average_precisions,
+    split_queries,
+)
+from likewise.learners._history import plot_history, record
+from likewise.learners._states import State, copied, make_writable
+from likewise.similarities import Bilinear
+from likewise.supervision import (
+    LabelTriplets,
+    RelevanceTriplets,
+    TripletSource,
+    TripletStream,
+    check_relevance,
+    check_weights,
+)
+
+Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
+
+_BLOCK = 1024  # triplets between looks at the clock and at Ctrl-C
+_FORGET_EVERY = 1000
+_FIRST_CHECK, _CHECKS = 1000, 20
+_PATIENCE = 5  # checks without a gain
+_TRIPLETS_A_ROW = 10
+_RANKED = 50  # items of each query that hard negatives are drawn from
+_SHRINKAGES = (0.25, 0.5, 0.75, 1.0)
+
+
+class OnlineLearner(BaseEstimator):
+    """A bilinear form learned from one triplet after the other.
+
+    A subclass gives the parameters, the state that triplets change, and the rate they do it by.
+    """
+
+    _FLOATS: ClassVar = [np.float64, np.float32]
+
+    init: Any
+    normalize: bool
+    dtype: str
+    n_triplets: int
+    early_stopping: bool
+    validation: str
+    validation_fraction: float
+    negatives: str
+    hard_negatives: float
+    random_state: Any
+    verbose: bool
+
+    state_: State
+
+    # Triplets: the printed updates, and nothing else.
+
+    def fit_triplets(
+        self, triplets: Any, queries: Any, items: Any = None, weights: Any = None
+    ) -> Any:
+        """Learn from comparisons, one after the other, in the order given.
+
+        Parameters
+        ----------
+        triplets : int array of shape (n_triplets, 3), frame or path
+            Row numbers (query, closer item, farther item); a frame with the columns ``query``,
+            ``closer``, ``farther`` and, if there are weights, ``weight``; or a Parquet or CSV file
+            of such a frame, which is read a block at a time.
+        queries : array or CSR of shape (n_queries, n_query_features)
+        items : array or CSR of shape (n_items, n_item_features), optional
+            The queries themselves by default.
+        weights : array of shape (n_triplets,), optional
+            How much each counts: a weight w makes AROMA's r into r/w, and OASIS's C into wC.
+        """
+        self._check_parameters()
+        queries = check_rows(queries, "queries")
+        items = queries if items is None else check_rows(items, "items")
+        stream = TripletStream(triplets, queries, items, weights)
+        self._start(queries.shape[1], items.shape[1])
+        return self._follow(stream, queries, items)
+
+    def partial_fit_triplets(
+        self, triplets: Any, queries: Any, items: Any = None, weights: Any = None
+    ) -> Any:
+        """Go on learning from more comparisons; parameters as in `fit_triplets`.
+
+        Pieces of a list, one call after the other, give what `fit_triplets` gives on the list.
+        """
+        self._check_parameters()
+        started = hasattr(self, "state_")
+        widths = self.state_.W.shape if started else (None, None)
+        queries, items = _as_given(queries, items, widths)
+        stream = TripletStream(triplets, queries, items, weights)
+        _refuse_odd_rows(stream, queries, items)
+        if not started:
+            self._start(queries.shape[1], items.shape[1])
+        return self._follow(stream, queries, items)
+
+    # Labels, clicks and pairs: triplets are drawn, and what is learned is held to what is held out.
+
+    def fit(self, X: Any, y: Any, weights: Any = None) -> Any:
+        """Learn from labelled rows: triplets are drawn from them.
+
+        With `early_stopping`, some rows are held out as queries; learning ends when they find
+        their class no better, and where they never do, the start is kept, with a warning.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        weights : array of shape (n_rows,), optional
+            How much the triplets of a query count.
+        """
+        self._check_parameters()
+        X, y, weights = self._labelled(X, y, weights, reset=True)
+        rng = self._generator(0)
+        source: TripletSource = LabelTriplets(y)
+        held: HeldOut | None = None
+        if self.early_stopping:
+            held_rows, rows = split_queries(np.arange(len(y)), self.validation_fraction, rng)
+            if len(held_rows) and _can_compare(y[rows]):
+                if self.validation == "queries":
+                    held = HeldOutLabels(X, y, held_rows, rows, rng)
+                else:
+                    held = HeldOutTriplets(LabelTriplets(y, held_rows), X, X, rng)
+                source = LabelTriplets(y, rows, rows)
+            else:
+                _warn_unvalidated(len(y), "rows")
+        self._start(X.shape[1], X.shape[1])
+        return self._draw_and_learn(source, X, X, self.n_triplets, rng, held, weights)
+
+    def partial_fit(self, X: Any, y: Any, weights: Any = None) -> Any:
+        """Go on learning from more labelled rows: ten triplets a row are drawn among them.
+
+        Parameters as in `fit`. Nothing is held out.
+        """
+        self._check_parameters()
+        started = hasattr(self, "state_")
+        X, y, weights = self._labelled(X, y, weights, reset=not started)
+        if not started:
+            self._start(X.shape[1], X.shape[1])
+        elif self.state_.W.shape != (X.shape[1], X.shape[1]):
+            raise ValueError(
+                f"X has {X.shape[1]} features, but what was learned compares "
+                f"{self.state_.W.shape[0]} with {self.state_.W.shape[1]}."
+            )
+        rng = self._generator(self.n_triplets_seen_)
+        n_triplets = min(_TRIPLETS_A_ROW * len(y), self.n_triplets)
+        return self._draw_and_learn(LabelTriplets(y), X, X, n_triplets, rng, None, weights)
+
+    def fit_relevance(
+        self, relevance: Any, queries: Any, items: Any = None, weights: Any = None
+    ) -> Any:
+        """Learn from graded relevance, such as clicks: triplets are drawn from it.
+
+        With `early_stopping`, some queries are held out; learning ends when their results get no
+        better, what was learned is mixed with the start as they like it best, and where that is
+        not better than the start, the start is kept, with a warning.
+
+        Parameters
+        ----------
+        relevance : sparse matrix or array of shape (n_queries, n_items)
+            Grades, higher for more relevant; what a sparse matrix does not store is not judged.
+        queries : array or CSR of shape (n_queries, n_query_features)
+        items : array or CSR of shape (n_items, n_item_features), optional
+            The queries themselves by default.
+        weights : sparse matrix or array of the shape of `relevance`, optional
+            How much each judgement counts, such as `supervision.position_weights` of clicks.
+        """
+        self._check_parameters()
+        queries = check_rows(queries, "queries")
+        items = queries if items is None else check_rows(items, "items")
+        grades = check_relevance(relevance, queries, items)
+        return self._fit_grades(grades, queries, items, weights, self.negatives)
+
+    def fit_pairs(
+        self, pairs: Any, y: Any, queries: Any, items: Any = None, weights: Any = None
+    ) -> Any:
+        """Learn from pairs that are alike or not: triplets are drawn from them.
+
+        A similar item is closer than the query's dissimilar ones; for a query without such, closer
+        than any item it is not paired with. Queries that have only dissimilar items teach nothing.
+
+        Parameters
+        ----------
+        pairs : int array of shape (n_pairs, 2)
+            Row numbers (query, item).
+        y : array of shape (n_pairs,)
+            1 or True for similar; −1, 0 or False for dissimilar.
+        queries, items : as in `fit_relevance`
+        weights : array of shape (n_pairs,), optional
+        """
+        self._check_parameters()
+        queries = check_rows(queries, "queries")
+        items = queries if items is None else check_rows(items, "items")
+        grades, of_pairs = _grades_of_pairs(pairs, y, weights, queries, items)
+        return self._fit_grades(grades, queries, items, of_pairs, "judged")
+
+    @property
+    def similarity_(self) -> Bilinear:
+        """The form as it is now; what is learned later does not change it."""
+        if not hasattr(self, "state_"):
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet.")
+        # Frozen, not copied: whoever learns on makes a copy first.
+        self.state_.W.flags.writeable = False
+        return self._published(self.state_.W)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the mean average precision of each row as a query among the others."""
+        check_is_fitted(self, "state_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=self._FLOATS, reset=False)
+        y = check_labels(y, "y", X, "X")
+        return float(average_precisions(self.similarity_, X, y).mean())
+
+    def plot_history(self, ax: Any = None) -> Any:
+        """Plot the loss, and what was held out where something was, against triplets seen."""
+        check_is_fitted(self, "state_")
+        return plot_history(self.history_, getattr(self, "validation_", None), ax)
+
+    @classmethod
+    def merge(cls, models: Sequence[Any], start: Any = None) -> Any:
+        """Return one learner that knows what several learned, each on its own triplets.
+
+        Parameters
+        ----------
+        models : sequence of learners of this class
+            All went on from the same start.
+        start : learner, optional
+            That start, where it had learned something itself; it is counted once. A fresh one by
+            default.
+
+        Returns
+        -------
+        A new learner with the parameters of the first.
+        """
+        models = list(models)
+        if not models:
+            raise ValueError("models is empty; at least one learner is needed.")
+        for model in [*models, *([] if start is None else [start])]:
+            if type(model) is not cls:
+                raise TypeError(f"models must be {cls.__name__}s, but {model!r} was given.")
+            check_is_fitted(model, "state_")
+            if type(model.state_) is not type(models[0].state_) or (
+                model.state_.W.shape != models[0].state_.W.shape
+            ):
+                raise ValueError(
+                    "models must have learned the same kind of form, of the same widths, but "
+                    f"{type(models[0].state_).__name__} {models[0].state_.W.shape} and "
+                    f"{type(model.state_).__name__} {model.state_.W.shape} were given."
+                )
+        merged = cls(**models[0].get_params(deep=False))
+        merged._start(*models[0].state_.W.shape)
+        before = (0, 0)
+        if start is not None:
+            merged.state_ = start.state_
+            before = start.n_triplets_seen_, start.n_updates_
+        updates = [model.n_updates_ - before[1] for model in models]
+        merged.state_ = merged.state_.merged([m.state_ for m in models], merged.state_, updates)
+        merged.n_updates_ = before[1] + sum(updates)
+        merged.n_triplets_seen_ = before[0] + sum(m.n_triplets_seen_ - before[0] for m in models)
+        return merged
+
+    # How it is done.
+
+    def _fresh_state(self, W: np.ndarray) -> State:
+        raise NotImplementedError
+
+    def _rate(self) -> float:
+        raise NotImplementedError
+
+    def _published(self, W: np.ndarray) -> Bilinear:
+        return Bilinear(W, norm="cosine" if self.normalize else "none")
+
+    def _forgets(self) -> bool:
+        return False
+
+    def _inflate_variance(self) -> None:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_choice(self.dtype, "dtype", ("float32", "float64"))
+        check_whole_number(self.n_triplets, "n_triplets")
+        check_choice(self.validation, "validation", ("queries", "triplets"))
+        check_choice(self.negatives, "negatives", ("unjudged", "judged"))
+        check_number(self.validation_fraction, "validation_fraction", least=0, strictly=True)
+        check_number(self.hard_negatives, "hard_negatives", least=0)
+        for name in ("validation_fraction", "hard_negatives"):
+            if getattr(self, name) > 1:
+                raise ValueError(f"{name} must be at most 1, but {getattr(self, name)} was given.")
+
+    def _labelled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=self._FLOATS, order="C", reset=reset
+        )
+        check_classification_targets(y)
+        return X, y, None if weights is None else check_weights(weights, y, "y")
+
+    def _generator(self, position: int) -> np.random.Generator:
+        """Return random numbers that depend on the seed and on how much has been seen."""
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return np.random.default_rng([seed, position])
+
+    def _start(self, n_query: int, n_item: int) -> None:
+        W = _starting_form(self.init, n_query, n_item, self.dtype, self.normalize)
+        self.state_ = self._fresh_state(W)
+        self.n_features_in_ = n_query
+        self.n_triplets_seen_ = 0
+        self.n_updates_ = 0
+        self.history_: list[dict[str, Any]] = []
+        self.__dict__.pop("validation_", None)
+
+    def _follow(self, stream: TripletStream, queries: Rows, items: Rows) -> Any:
+        feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
+        with show_progress(self.verbose), self._work(len(stream)) as work:
+            self._learn(stream.blocks(_BLOCK), feed, work)
+            record(self.history_, self.n_triplets_seen_, self.n_updates_)
+        return self
+
+    def _work(self, total: int) -> LongWork:
+        return LongWork("learning", total=total, unit="triplets", keeps="what was learned so far")
+
+    def _learn(self, blocks: Iterable[Weighted], feed: Feed, work: LongWork) -> None:
+        """Take in blocks of triplets until they end or someone presses Ctrl-C."""
+        make_writable(self.state_)
+        with single_threaded_blas():
+            for triplets, weights in blocks:
+                if work.interrupted:
+                    return
+                totals = np.zeros(2)
+                for part in self._between_forgetting(len(triplets)):
+                    self.state_.learn(triplets[part], weights[part], feed, self._rate(), totals)
+                    self.n_triplets_seen_ += part.stop - part.start
+                    if self._forgets() and self.n_triplets_seen_ % _FORGET_EVERY == 0:
+                        self._inflate_variance()
+                self.n_updates_ += int(totals[1])
+                record(self.history_, self.n_triplets_seen_, self.n_updates_, totals[0])
+                work.advance(len(triplets))
+
+    def _between_forgetting(self, n: int) -> Iterator[slice]:
+        """Cut a block where variance is to be inflated: at whole thousands of the whole stream."""
+        first = n if not self._forgets() else -self.n_triplets_seen_ % _FORGET_EVERY
+        if first:
+            yield slice(0, min(first, n))
+        yield from slices(n, _FORGET_EVERY, start=first)
+
+    def _fit_grades(
+        self, grades: Any, queries: Rows, items: Rows, weights: Any, negatives: str
+    ) -> Any:
+        """Draw triplets from grades, some queries held out."""
+        rng = self._generator(0)
+        hard = self.hard_negatives
+        source = RelevanceTriplets(grades, weights, negatives=negatives, hard=hard)
+        held: HeldOut | None = None
+        if self.early_stopping:
+            held_rows, rows = split_queries(source.queries, self.validation_fraction, rng)
+            if len(held_rows) and len(rows):
+                source = RelevanceTriplets(
+                    grades, weights, negatives=negatives, hard=hard, queries=rows
+                )
+                if self.validation == "queries":
+                    held = HeldOutRelevance(grades, queries, items, held_rows)
+                else:
+                    held_source = RelevanceTriplets(grades, weights, queries=held_rows)
+                    held = HeldOutTriplets(held_source, queries, items, rng)
+            else:
+                _warn_unvalidated(len(source.queries), "queries")
+        self._start(queries.shape[1], items.shape[1])
+        return self._draw_and_learn(source, queries, items, self.n_triplets, rng, held, None)
+
+    def _draw_and_learn(
+        self,
+        source: TripletSource,
+        queries: Rows,
+        items: Rows,
+        n_triplets: int,
+        rng: np.random.Generator,
+        held: HeldOut | None,
+        query_weights: np.ndarray | None,
+    ) -> Any:
+        """Learn from drawn triplets; with something held out, publish what does best on it."""
+        feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
+        start = best = copied(self.state_) if held is not None else None
+        at_start = best_mean = 0.0 if held is None else held(self.similarity_).mean()
+        stale = 0
+        with show_progress(self.verbose), self._work(n_triplets) as work:
+            for n in _stretches(n_triplets):
+                if isinstance(source, RelevanceTriplets) and self.hard_negatives > 0:
+                    k = min(_RANKED, items.shape[0])
+                    source.set_ranking(self.similarity_.neighbors(queries, items, k).ids)
+                self._learn(_drawn(source, n, rng, query_weights), feed, work)
+                if work.interrupted:
+                    break
+                if held is None:
+                    continue
+                mean = held(self.similarity_).mean()
+                record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
+                if mean > best_mean:
+                    best, best_mean, stale = copied(self.state_), mean, 0
+                else:
+                    stale += 1
+                if stale >= _PATIENCE:
+                    break
+        if held is not None and start is not None and best is not None:
+            self._publish_best(held, start, best, at_start)
+        return self
+
+    def _publish_best(self, held: HeldOut, start: State, best: State, at_start: float) -> None:
+        """Keep the best mixture of start and what was learned, or the start if none beats it.
+
+        The held-out queries are few, so what only seems better must not pass: the gain has to be
+        larger than its own standard error.
+        """
+        before = held(self._published(start.W))
+        found = []
+        for share in _SHRINKAGES:
+            W = start.W + start.W.dtype.type(share) * (best.W - start.W)
+            found.append((held(self._published(W)), share, W))
+        after, share, W = max(found, key=lambda option: option[0].mean())
+        gain = after - before
+        passes = gain.mean() > gain.std() / np.sqrt(len(gain))
+        self.state_ = best if passes else start
+        if passes:
+            self.state_.W = W
+        else:
+            warnings.warn(
+                f"what was learned does not beat its start on {len(gain)} held-out "
+                f"{self.validation} ({held.measure} {after.mean():.3f}, at the start "
+                f"{before.mean():.3f}): the start is kept.",
+                stacklevel=4,
+            )
+        self.validation_ = {
+            "measure": held.measure,
+            "n_held_out": len(gain),
+            "start": float(at_start),
+            "learned": float(after.mean()),
+            "share": share if passes else 0.0,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _starting_form(init: Any, n_query: int, n_item: int, dtype: str, normalize: bool) -> np.ndarray:
+    """Return W₀ as a new array: the identity where widths are equal, else zero, unless told."""
+    norm = "cosine" if normalize else "none"
+    if isinstance(init, Bilinear):
+        if init.norm != norm:
+            raise ValueError(
+                f"init has norm {init.norm!r}, but normalize={normalize} learns one with norm "
+                f"{norm!r}."
+            )
+        init = init.W
+    if isinstance(init, str):
+        check_choice(init, "init", ("auto", "identity", "zero"))
+        if init == "zero" or (init == "auto" and n_query != n_item):
+            return np.zeros((n_query, n_item), dtype)
+        init = 1.0
+    given = np.asarray(init)
+    if given.dtype.kind not in "fiub":
+        raise TypeError(
+            "init must be 'auto', 'identity', 'zero', an array or a Bilinear, but "
+            f"{init!r} was given."
+        )
+    if given.ndim < 2 and n_query == n_item and given.shape in ((), (n_query,)):
+        form = np.zeros((n_query, n_item), dtype)
+        np.fill_diagonal(form, given)
+        return form
+    if given.shape != (n_query, n_item):
+        what = "the identity" if given.ndim == 0 else f"of shape {given.shape}"
+        raise ValueError(f"init is {what}, but queries have {n_query} features and items {n_item}.")
+    if not np.isfinite(given).all():
+        raise ValueError("init holds NaN or infinity; it must be finite.")
+    return np.array(given, dtype=dtype, order="C")
+
+
+def _as_given(queries: Any, items: Any, widths: Any) -> tuple[Rows, Rows]:
+    """Return queries and items of the right kind and width, without looking at every number."""
+    found = []
+    for rows, name, width in ((queries, "queries", widths[0]), (items, "items", widths[1])):
+        if rows is None:
+            rows = queries
+        plain = isinstance(rows, np.ndarray) and rows.flags.c_contiguous
+        if (
+            not (plain or is_sparse(rows))
+            or rows.ndim != 2
+            or rows.dtype
+            not in (
+                np.float32,
+                np.float64,
+            )
+        ):
+            found.append(check_rows(rows, name, n_features=width))
+            continue
+        check_rows(rows[:1], name, n_features=width)
+        found.append(rows.tocsr() if is_sparse(rows) else rows)
+    return found[0], found[1]
+
+
+def _refuse_odd_rows(stream: TripletStream, queries: Rows, items: Rows) -> None:
+    """Refuse NaN and infinity in the rows that triplets point at, and only look at those."""
+    for triplets, _ in stream.blocks(_BLOCK):
+        for rows, index, name in (
+            (queries, triplets[:, 0], "queries"),
+            (items, triplets[:, 1:].ravel(), "items"),
+        ):
+            used = take(rows, np.unique(index))
+            if not np.isfinite(used.data if is_sparse(used) else used).all():
+                check_rows(rows, name)  # says which row it is
+
+
+def _can_compare(y: np.ndarray) -> bool:
+    counts = np.unique(y, return_counts=True)[1]
+    return len(counts) > 1 and counts.max() > 1
+
+
+def _warn_unvalidated(n: int, what: str) -> None:
+    warnings.warn(
+        f"{n} {what} are too few to hold some out: what is learned is not held to its start.",
+        stacklevel=4,
+    )
+
+
+def _grades_of_pairs(
+    pairs: Any, y: Any, weights: Any, queries: Rows, items: Rows
+) -> tuple[Any, Any]:
+    """Return pairs as a matrix of grades, 1 for similar and a stored 0 for not, and of weights."""
+    from scipy.sparse import csr_array
+
+    array = np.asarray(pairs)
+    if array.ndim != 2 or array.shape[1] != 2 or len(array) == 0:
+        raise ValueError(
+            f"pairs must have two columns (query, item) and a row a pair, but has shape "
+            f"{array.shape}."
+        )
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"pairs must hold whole row numbers, but {array.dtype} was given.")
+    for column, rows, name in ((0, queries, "queries"), (1, items, "items")):
+        outside = array[:, column][(array[:, column] < 0) | (array[:, column] >= rows.shape[0])]
+        if len(outside):
+            raise ValueError(
+                f"pairs points at row {outside[0]}, but {name} has {rows.shape[0]} rows."
+            )
+    labels = check_labels(y, "y", array, "pairs")
+    if not np.isin(labels, (-1, 0, 1)).all():
+        raise ValueError("y must hold 1 for similar pairs and −1 or 0 for dissimilar ones.")
+    shape = queries.shape[0], items.shape[0]
+    keys = array[:, 0].astype(np.int64) * shape[1] + array[:, 1]
+    keys, first, of_pair = np.unique(keys, return_index=True, return_inverse=True)
+    similar = (labels > 0).astype(np.float64)
+    contradicted = np.flatnonzero(similar != similar[first][of_pair])
+    if len(contradicted):
+        raise ValueError(
+            f"pairs has {tuple(array[contradicted[0]].tolist())} both as similar and dissimilar."
+        )
+    position = np.divmod(keys, shape[1])
+    grades = csr_array((similar[first], position), shape=shape)
+    if weights is None:
+        return grades, None
+    weights = check_weights(weights, array, "pairs")
+    return grades, csr_array((np.bincount(of_pair.ravel(), weights), position), shape=shape)
+
+
+def _stretches(n_triplets: int) -> Iterator[int]:
+    """Cut the way into stretches between checks: short at first, then a twentieth of the whole."""
+    seen, longest = 0, max(_FIRST_CHECK, n_triplets // _CHECKS)
+    while seen < n_triplets:
+        n = min(max(_FIRST_CHECK, seen), longest, n_triplets - seen)
+        yield n
+        seen += n
+
+
+def _drawn(
+    source: TripletSource, n: int, rng: np.random.Generator, query_weights: np.ndarray | None
+) -> Iterator[Weighted]:
+    for block in slices(n, _BLOCK):
+        triplets = source.draw(block.stop - block.start, rng)
+        ones = np.ones(len(triplets))
+        yield triplets, ones if query_weights is None else query_weights[triplets[:, 0]]
