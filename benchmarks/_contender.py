@@ -8,6 +8,7 @@ from typing import Any
 # passes an argument that scikit-learn dropped in 1.8; pylmnn 1.6.4 needs six without saying so.
 ENVIRONMENTS = {
     "faiss": ["numpy", "faiss-cpu==1.15.1"],
+    "torch": ["numpy", "torch==2.13.0"],
     "metric": ["scikit-learn==1.7.2", "metric-learn==0.7.0", "pylmnn==1.6.4", "six", "mlpack"],
 }
 
