@@ -499,9 +499,7 @@ def test_two_half_trained_shards_are_better_merged(covariance):
     rng = np.random.default_rng(0)
     n = 300 if covariance == "factored" else 1500
     source = lw.supervision.LabelTriplets(y[:900])
-    models = [
-        lw.AROMA(covariance).fit_triplets(source.draw(n, rng), X[:900]) for _ in range(2)
-    ]
+    models = [lw.AROMA(covariance).fit_triplets(source.draw(n, rng), X[:900]) for _ in range(2)]
     alone = [model.score(X[900:], y[900:]) for model in models]
     assert lw.AROMA.merge(models).score(X[900:], y[900:]) > max(alone)
 
