@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from likewise import exceptions as exceptions
     from likewise import metrics as metrics
     from likewise import supervision as supervision
+    from likewise import tables as tables
     from likewise._files import load as load
     from likewise._files import save as save
     from likewise._progress import show_progress as show_progress
@@ -60,6 +61,7 @@ _HOMES = {
     "save": "_files",
     "show_progress": "_progress",
     "supervision": "supervision",
+    "tables": "tables",
 }
 
 _load, __dir__ = attach(__name__, _HOMES)

@@ -42,6 +42,7 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 _HOMES = {
     "AROMA": "learners",
     "Bilinear": "similarities",
+    "Columns": "tables",
     "DiagonalState": "learners",
     "FactoredState": "learners",
     "LMNN": "learners",
@@ -50,6 +51,7 @@ _HOMES = {
     "OasisState": "learners",
     "Precomputed": "similarities",
     "SimilarityClassifier": "classifiers",
+    "TableModel": "tables",
 }
 
 

@@ -39,14 +39,18 @@ class Comparison:
         return max(self.scores, key=lambda name: self.scores[name].mean())
 
     def p_value(self, name: str) -> float:
-        """Return how likely a difference to the best at least as large would be by chance.
+        """Return how likely a difference to the best at least as large would be by chance."""
+        return self.p_value_between(self.best, name)
+
+    def p_value_between(self, first: str, second: str) -> float:
+        """Return how likely a difference of two at least as large would be by chance.
 
         The paired t-test of Nadeau and Bengio (2003): folds share training rows, so the variance
         of the mean difference is taken as (1/n_folds + n_test/n_train) times that of a fold's.
         """
         from scipy.stats import t
 
-        gaps = self.scores[self.best] - self.scores[name]
+        gaps = self.scores[first] - self.scores[second]
         if len(gaps) < 2 or np.allclose(gaps, gaps[0]):
             return 1.0 if abs(gaps.mean()) < 1e-12 else (0.0 if len(gaps) > 1 else float("nan"))
         variance = gaps.var(ddof=1) * (1 / len(gaps) + self.test_share.mean())

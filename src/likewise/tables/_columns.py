@@ -1,0 +1,349 @@
+"""Columns of every kind, as rows of numbers; what was done is stated, and stored as data."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._validation import (
+    check_choice,
+    check_rows,
+    check_whole_number,
+    is_sparse,
+    unknown_name,
+)
+from likewise.tables._blocks import BLOCKS, Block, block_from
+from likewise.tables._frame import Frame, as_frame
+
+_SCALES = ("standard", "range", "none")
+_MISSING = ("impute", "refuse")
+_ID_NAMES = ("id", "_id", "uuid", "index", "", "unnamed: 0", "__index_level_0__")
+_MOST_CATEGORIES = 50
+_WORDS_OF_A_TEXT = 3  # on average; with fewer, values that all differ are names
+_PIXEL = r"(?:pixel|px)[_ ]?(?:\d+|\d+[_x]\d+)"
+
+
+class Columns(TransformerMixin, BaseEstimator):
+    r"""Turns the columns of a table into rows of numbers, the same way for every table to come.
+
+    Numbers are scaled; few different words are categories and become a 0/1 column each; longer
+    texts become tf-idf; a column of vectors or pictures becomes its numbers. What a column is can
+    be seen from it, unless one of the parameters says.
+
+    Parameters
+    ----------
+    scale : {"standard", "range", "none"}, default="standard"
+        What is done to numbers: mean 0 and deviation 1, the range 0 to 1, or nothing.
+    missing : {"impute", "refuse"}, default="impute"
+        A missing number becomes the median of its column, a missing category none of those there
+        are, a missing text an empty one; or a table with missing cells is refused.
+    id : str, optional
+        The column that names the rows; one called ``id`` by default.
+    numeric, categorical, text, image, ignore : sequences of str
+        Columns to take as such, whatever they look like.
+    image_shape : (int, int), optional
+        Height and width, where the numbers are the pixels of a picture, row by row. They are then
+        scaled together.
+    max_words : int, default=1000
+        Most different words of a text column: the commonest.
+
+    Attributes
+    ----------
+    sentences_ : list of str
+        What was done to the columns.
+    id_ : str or None
+        The column that names the rows.
+    feature_names_ : list of str
+        Names of the columns of what `transform` returns.
+    columns_ : list of str
+        The columns that a table must have.
+    blocks_ : list of dict
+        How each group of columns is turned into numbers, as data.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> shoes = pa.table({"price": [20.0, 60.0, None], "kind": ["boot", "boot", "sandal"]})
+    >>> columns = Columns(scale="range").fit(shoes)
+    >>> columns.transform(shoes)
+    array([[0. , 1. , 0. ],
+           [1. , 1. , 0. ],
+           [0.5, 0. , 1. ]])
+    >>> print(*columns.sentences_, sep="\n")
+    1 numeric column: price; range 0 to 1; 1 missing cell filled with the median.
+    kind: 2 categories, a 0/1 column each.
+    """
+
+    def __init__(
+        self,
+        *,
+        scale: str = "standard",
+        missing: str = "impute",
+        id: str | None = None,
+        numeric: Iterable[str] = (),
+        categorical: Iterable[str] = (),
+        text: Iterable[str] = (),
+        image: Iterable[str] = (),
+        ignore: Iterable[str] = (),
+        image_shape: tuple[int, int] | None = None,
+        max_words: int = 1000,
+    ) -> None:
+        self.scale = scale
+        self.missing = missing
+        self.id = id
+        self.numeric = numeric
+        self.categorical = categorical
+        self.text = text
+        self.image = image
+        self.ignore = ignore
+        self.image_shape = image_shape
+        self.max_words = max_words
+
+    def fit(self, X: Any, y: Any = None) -> "Columns":
+        """See what the columns are.
+
+        Parameters
+        ----------
+        X : frame of pandas, polars or pyarrow, array or CSR
+        y : ignored
+        """
+        self._check_parameters()
+        if is_sparse(X):
+            return self._fit_sparse(check_rows(X, "X"))
+        frame = as_frame(X)
+        if len(frame) == 0:
+            raise ValueError("the table has no rows; at least one is needed.")
+        roles, sentences = self._roles(frame)
+        if self.missing == "refuse":
+            _refuse_missing(frame, roles)
+        blocks: list[Block] = []
+        for kind, names in _grouped(roles, frame.names):
+            block, said = BLOCKS[kind].learn(frame, names, self)
+            sentences += said
+            if block is not None:
+                blocks.append(block)
+        if not blocks:
+            raise ValueError(
+                "no column is left to learn from: " + " ".join(sentences or ["there are none."])
+            )
+        self._publish(blocks, sentences, frame)
+        self.id_ = next((name for name, role in roles.items() if role == "id"), None)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows as numbers: an array, or CSR where there are texts.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            A column that is missing or has another name is refused; others are ignored.
+        """
+        check_is_fitted(self)
+        if is_sparse(X) or self.columns_ == []:
+            return self._transform_sparse(X)
+        frame = as_frame(X)
+        self._refuse_absent(frame)
+        if self.missing == "refuse":
+            _refuse_missing(frame, dict.fromkeys(self.columns_, "numeric"))
+        parts = [block.transform(frame) for block in self._blocks()]
+        if any(is_sparse(part) for part in parts):
+            from scipy.sparse import hstack
+
+            return hstack(parts, format="csr")
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of what `transform` returns."""
+        check_is_fitted(self)
+        return np.array(self.feature_names_, dtype=object)
+
+    def shown(self, X: Any) -> Any:
+        """Return rows as a person sees them: pictures, texts, or None where they are plain rows.
+
+        Returns
+        -------
+        array of shape (n_rows, height, width), list of str, or None
+        """
+        check_is_fitted(self)
+        if is_sparse(X):
+            return None
+        frame = as_frame(X)
+        for block in self._blocks():
+            seen = block.shown(frame)
+            if seen is not None:
+                return seen
+        return None
+
+    def n_missing(self, X: Any) -> int:
+        """Return how many cells that are needed are missing."""
+        check_is_fitted(self)
+        if is_sparse(X) or not self.columns_:
+            return 0
+        frame = as_frame(X)
+        self._refuse_absent(frame)
+        return sum(_n_missing(frame, name) for name in self.columns_)
+
+    def _check_parameters(self) -> None:
+        check_choice(self.scale, "scale", _SCALES)
+        check_choice(self.missing, "missing", _MISSING)
+        check_whole_number(self.max_words, "max_words")
+        for name in _CLAIMS:
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a list of column names, but a string was given.")
+
+    def _roles(self, frame: Frame) -> tuple[dict[str, str], list[str]]:
+        """Return what each column is, and sentences about those that are not used."""
+        claimed = {name: role for role in _CLAIMS for name in getattr(self, role)}
+        if self.id is not None:
+            claimed[self.id] = "id"
+        for name, role in claimed.items():
+            if name not in frame.names:
+                raise unknown_name(name, role, frame.names)
+        roles, sentences = {}, []
+        for name in frame.names:
+            role, why = (claimed[name], "") if name in claimed else _guess(frame, name, self.id)
+            roles[name] = role
+            if why:
+                sentences.append(f"{name or '(no name)'}: {why}")
+        return self._with_pixels(roles), sentences
+
+    def _with_pixels(self, roles: dict[str, str]) -> dict[str, str]:
+        """Tell pixels from other numbers: by the shape that was given, or by their names."""
+        import re
+
+        numeric = [name for name, role in roles.items() if role == "numeric"]
+        named = [name for name in numeric if re.fullmatch(_PIXEL, name.lower())]
+        if self.image_shape is not None:
+            height, width = self.image_shape
+            pixels = next((n for n in (named, numeric) if len(n) == height * width), None)
+            if pixels is None:
+                raise ValueError(
+                    f"image_shape is {height} x {width}, but there are {len(numeric)} numeric "
+                    "columns."
+                )
+        else:
+            pixels = named if len(named) >= 16 and int(len(named) ** 0.5) ** 2 == len(named) else []
+        return {**roles, **dict.fromkeys(pixels, "pixels")}
+
+    def _fit_sparse(self, X: Any) -> "Columns":
+        said = f"{X.shape[1]} sparse columns"
+        if self.scale == "none":
+            peak = np.ones(X.shape[1])
+            sentences = [f"{said}; as they are."]
+        else:  # anything that moves zeros would fill the matrix
+            peak = np.asarray(abs(X).max(axis=0).todense()).ravel().astype(np.float64)
+            peak[peak == 0] = 1.0
+            sentences = [f"{said}; divided by the largest of each."]
+        self.blocks_ = [{"kind": "sparse", "peak": peak}]
+        self.sentences_, self.id_, self.columns_ = sentences, None, []
+        self.feature_names_ = [f"x{column}" for column in range(X.shape[1])]
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def _transform_sparse(self, X: Any) -> Any:
+        if self.columns_ or not is_sparse(X):
+            raise TypeError(
+                "the columns were learned from "
+                + ("a table, but sparse rows were given." if self.columns_ else "sparse rows.")
+            )
+        X = check_rows(X, "X", n_features=self.n_features_in_)
+        scaled = X.copy()
+        scaled.data = X.data / self.blocks_[0]["peak"][X.indices].astype(X.dtype)
+        return scaled
+
+    def _publish(self, blocks: list[Block], sentences: list[str], frame: Frame) -> None:
+        self.blocks_ = [block.as_data() for block in blocks]
+        self.sentences_ = sentences
+        self.feature_names_ = [name for block in blocks for name in block.feature_names()]
+        self.columns_ = [name for block in blocks for name in block.columns]
+        self.n_features_in_ = len(frame.names)
+
+    def _blocks(self) -> list[Block]:
+        return [block_from(data) for data in self.blocks_]
+
+    def _refuse_absent(self, frame: Frame) -> None:
+        absent = [name for name in self.columns_ if name not in frame.names]
+        if absent:
+            from difflib import get_close_matches
+
+            spare = [name for name in frame.names if name not in self.columns_]
+            near = get_close_matches(absent[0], spare, n=1)
+            hint = f" Was it renamed to {near[0]!r}?" if near else ""
+            more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+            raise ValueError(f"the table has no column {absent[0]!r}{more}, which is needed.{hint}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = False
+        return tags
+
+
+_CLAIMS = ("numeric", "categorical", "text", "image", "ignore")
+
+
+def _guess(frame: Frame, name: str, id_given: str | None) -> tuple[str, str]:
+    """Return what a column seems to be and, where it is not used, why."""
+    holds = frame.holds(name)
+    if id_given is None and name.lower() in _ID_NAMES and holds in ("numbers", "texts"):
+        return "id", "names the rows."
+    if holds == "numbers":
+        return "numeric", ""
+    if holds == "vectors":
+        return "vector", ""
+    if holds == "images":
+        return "image", ""
+    if holds == "others":
+        return "ignore", "not used; neither numbers, words nor pictures."
+    texts = [text for text in frame.texts(name) if text]
+    if not texts:
+        return "ignore", "not used; every cell is missing."
+    n_different = len(set(texts))
+    if all(_is_picture(text) for text in texts[:20]):
+        return "image", ""
+    if n_different <= _MOST_CATEGORIES and n_different < max(3, 0.5 * len(texts)):
+        return "categorical", ""
+    if sum(len(text.split()) for text in texts) >= _WORDS_OF_A_TEXT * len(texts):
+        return "text", ""
+    if n_different <= _MOST_CATEGORIES:
+        return "categorical", ""
+    return "ignore", (
+        f"not used; {n_different} different values in {len(texts)} rows. "
+        "Name it as text or categorical to use it."
+    )
+
+
+def _is_picture(text: str) -> bool:
+    return text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"))
+
+
+def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[str]]]:
+    """Return the groups of columns that become numbers together, in a fixed order."""
+    groups: list[tuple[str, list[str]]] = []
+    for kind in ("numeric", "pixels"):
+        members = [name for name in names if roles[name] == kind]
+        if members:
+            groups.append((kind, members))
+    alone = ("vector", "image", "categorical", "text")
+    groups += [(roles[name], [name]) for kind in alone for name in names if roles[name] == kind]
+    return groups
+
+
+def _n_missing(frame: Frame, name: str) -> int:
+    if frame.holds(name) == "numbers":
+        return int(np.isnan(frame.numbers([name])).sum())
+    return Counter(value is None for value in frame.values(name))[True]
+
+
+def _refuse_missing(frame: Frame, roles: dict[str, str]) -> None:
+    for name, role in roles.items():
+        n = 0 if role in ("id", "ignore") else _n_missing(frame, name)
+        if n:
+            raise ValueError(
+                f"column {name!r} has {n} missing cell{'s' * (n > 1)}, and missing='refuse'."
+            )

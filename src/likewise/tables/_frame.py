@@ -1,0 +1,160 @@
+"""One way to ask any frame, array or CSR for its columns."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from likewise._validation import check_rows, is_sparse
+from likewise.exceptions import require_extra
+
+Holds = Literal["numbers", "texts", "vectors", "images", "others"]
+
+
+class Frame(Protocol):
+    """Named columns, all of one length."""
+
+    names: list[str]
+
+    def __len__(self) -> int: ...
+
+    def holds(self, name: str) -> Holds:
+        """Say what a column holds."""
+
+    def numbers(self, names: Sequence[str]) -> np.ndarray:
+        """Return columns as float64, a missing cell as NaN."""
+
+    def texts(self, name: str) -> list[str | None]:
+        """Return a column as text, a missing cell as None."""
+
+    def values(self, name: str) -> list[Any]:
+        """Return a column as plain Python values, a missing cell as None."""
+
+
+def as_frame(rows: Any) -> Frame:
+    """Take a frame of any library that narwhals knows, or an array with a row for each sample."""
+    if isinstance(rows, ArrayFrame | NarwhalsFrame):
+        return rows
+    if is_sparse(rows):
+        raise TypeError("rows are sparse, but a frame or a dense array is needed.")
+    if hasattr(rows, "columns") or hasattr(rows, "column_names"):
+        return NarwhalsFrame(rows)
+    return ArrayFrame(rows)
+
+
+class ArrayFrame:
+    """A 2-D array of numbers, its columns named x0, x1 and so on."""
+
+    def __init__(self, rows: Any) -> None:
+        array = np.asarray(rows)
+        if array.dtype.kind == "f" and np.isnan(array).any():  # what is missing is seen to later
+            check_rows(np.where(np.isnan(array), 0.0, array), "X")
+            self._array = array
+        else:
+            self._array = check_rows(rows, "X")
+        self.names = [f"x{column}" for column in range(self._array.shape[1])]
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def holds(self, name: str) -> Holds:
+        return "numbers"
+
+    def numbers(self, names: Sequence[str]) -> np.ndarray:
+        if list(names) == self.names:
+            return np.asarray(self._array, dtype=np.float64)
+        return self._array[:, [self.names.index(name) for name in names]].astype(np.float64)
+
+    def texts(self, name: str) -> list[str | None]:
+        return _texts(self.values(name))
+
+    def values(self, name: str) -> list[Any]:
+        column = self._array[:, self.names.index(name)].tolist()
+        return [None if value != value else value for value in column]
+
+
+class NarwhalsFrame:
+    """A frame of pandas, polars, pyarrow or any other library that narwhals knows."""
+
+    def __init__(self, frame: Any) -> None:
+        self._nw = require_extra("narwhals", "cli", "reading a frame")
+        try:
+            self._frame = self._nw.from_native(frame, eager_only=True)
+        except TypeError as error:
+            raise TypeError(
+                f"X must be a frame or an array, but {type(frame)} was given."
+            ) from error
+        self.names = [str(name) for name in self._frame.columns]
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(f"there are two columns named {twice!r}; names must differ.")
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def holds(self, name: str) -> Holds:
+        nw, kind = self._nw, self._frame[name].dtype
+        if kind.is_numeric() or kind == nw.Boolean:
+            return "numbers"
+        if kind in (nw.String, nw.Categorical, nw.Enum):
+            return "texts"
+        if kind in (nw.List, nw.Array):
+            return "vectors"
+        if kind in (nw.Binary, nw.Struct):
+            return "images"
+        if kind == nw.Object:
+            return _held_by_objects(self.values(name))
+        return "others"
+
+    def numbers(self, names: Sequence[str]) -> np.ndarray:
+        columns = np.empty((len(self), len(names)))
+        for position, name in enumerate(names):
+            if self.holds(name) != "numbers":
+                self._refuse_text(name)
+            column = self._frame[name].cast(self._nw.Float64)
+            columns[:, position] = column.to_numpy()
+        return columns
+
+    def texts(self, name: str) -> list[str | None]:
+        return _texts(self.values(name))
+
+    def values(self, name: str) -> list[Any]:
+        column = self._frame[name].to_list()
+        return [None if value is None or value != value else value for value in column]
+
+    def _refuse_text(self, name: str) -> None:
+        row, value = next(
+            ((row, v) for row, v in enumerate(self.values(name)) if not _is_number(v)), (0, None)
+        )
+        if value is None:  # nothing but missing cells has no type
+            return
+        raise ValueError(
+            f"column {name!r} must hold numbers, but row {row} holds {str(value)[:40]!r}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return value is not None and isinstance(value, int | float)
+
+
+def _held_by_objects(values: list[Any]) -> Holds:
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, str):
+        return "texts"
+    if isinstance(first, bytes | dict):
+        return "images"
+    if isinstance(first, list | tuple | np.ndarray):
+        return "vectors"
+    return "numbers" if _is_number(first) else "others"
+
+
+def _texts(values: list[Any]) -> list[str | None]:
+    """Return values as text; a whole number looks the same whether read as 3 or as 3.0."""
+    return [
+        None
+        if value is None
+        else str(int(value))
+        if isinstance(value, float) and value.is_integer()
+        else str(value)
+        for value in values
+    ]

@@ -1,0 +1,278 @@
+"""Files and named data sets, as a table and its labels."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise._validation import is_sparse, n_rows, unknown_name
+from likewise.datasets import Dataset, load, names
+from likewise.datasets._folder import read_arrays
+from likewise.datasets._layout import dataset_from_arrays
+from likewise.exceptions import require_extra
+
+_TEST = "/test"
+_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A", "-nan", "NAN"]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows as they were read, and their labels.
+
+    Attributes
+    ----------
+    name : str
+        Of the file without its ending, or of the data set.
+    rows : pyarrow.Table or CSR matrix
+        Without the target.
+    labels : ndarray or None
+    target : str or None
+        Name of the column that the labels came from.
+    image_shape : (int, int) or None
+        Where the source says that its numbers are pixels.
+    notes : tuple of str
+        What was left out.
+    """
+
+    name: str
+    rows: Any
+    labels: np.ndarray | None = None
+    target: str | None = None
+    image_shape: tuple[int, int] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return n_rows(self.rows)
+
+
+def read_table(
+    source: str | os.PathLike[str], *, target: str | None = None, n_features: int | None = None
+) -> Table:
+    """Read a table from a file, or a data set by name.
+
+    Parameters
+    ----------
+    source : str or path-like
+        A file that ends in .csv, .tsv, .parquet, .arrow, .feather, .npy, .npz or .svmlight (.svm,
+        .libsvm); or one of `likewise.datasets.names()`, with ``/test`` behind it for its test part.
+    target : str, optional
+        The column of the labels. Data sets, .npz files with y and svmlight files have them anyway.
+    n_features : int, optional
+        The width of an svmlight file, which does not say it.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> table = read_table("wine")
+    >>> table.name, len(table), table.target
+    ('wine', 178, 'target')
+    """
+    require_extra("pyarrow", "cli", "reading a table")
+    path = Path(source)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, and a file is needed.")
+    if path.is_file():
+        if path.stat().st_size == 0:
+            raise ValueError(f"{path} is empty.")
+        table = _read_file(path, n_features)
+    elif str(source).removesuffix(_TEST) in names():
+        table = _from_dataset(load(str(source).removesuffix(_TEST)), str(source).endswith(_TEST))
+    else:
+        raise _no_such(str(source), path)
+    if len(table) == 0:
+        raise ValueError(f"{source} has column names but no rows.")
+    return table if target is None else _with_target(table, target)
+
+
+def _no_such(source: str, path: Path) -> FileNotFoundError:
+    from difflib import get_close_matches
+
+    folder = path.parent
+    there = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+    near = get_close_matches(path.name, there + names(), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return FileNotFoundError(f"there is no file {source}, nor a data set of that name.{hint}")
+
+
+def _read_file(path: Path, n_features: int | None) -> Table:
+    import pyarrow
+
+    ending = path.suffix.lower()
+    if ending not in _READERS:
+        raise ValueError(
+            f"{path} ends in {ending or 'nothing'!r}, and one of {', '.join(_READERS)} is needed."
+        )
+    try:
+        if ending in (".svmlight", ".svm", ".libsvm"):
+            return _svmlight(path, n_features)
+        return _READERS[ending](path)
+    except (pyarrow.ArrowException, UnicodeDecodeError, EOFError) as error:
+        what = str(error).splitlines()[0][:200]
+        raise ValueError(f"{path} cannot be read as {ending}: {what}") from error
+
+
+def _delimited(delimiter: str) -> Callable[[Path], Table]:
+    def read(path: Path) -> Table:
+        from pyarrow import csv
+
+        rows = csv.read_csv(
+            path,
+            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            convert_options=csv.ConvertOptions(null_values=_NO_VALUE, strings_can_be_null=True),
+        )
+        return Table(path.stem, _with_near_pictures(rows, path.parent))
+
+    return read
+
+
+def _with_near_pictures(rows: Any, folder: Path) -> Any:
+    """Let names of pictures point at the files beside the table."""
+    import pyarrow
+
+    for place, name in enumerate(rows.column_names):
+        column = rows.column(place)
+        if column.type != pyarrow.string():
+            continue
+        values = column.to_pylist()
+        first = next((value for value in values if value), "")
+        if first.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff")):
+            full = [value and str(folder / value) for value in values]
+            rows = rows.set_column(place, name, pyarrow.array(full, pyarrow.string()))
+    return rows
+
+
+def _parquet(path: Path) -> Table:
+    from pyarrow import parquet
+
+    return Table(path.stem, parquet.read_table(path))
+
+
+def _arrow(path: Path) -> Table:
+    from pyarrow import ArrowInvalid, feather, ipc
+
+    try:
+        return Table(path.stem, feather.read_table(path))
+    except ArrowInvalid:  # a stream, which is not a file in Arrow's sense
+        with ipc.open_stream(path) as stream:
+            return Table(path.stem, stream.read_all())
+
+
+def _npy(path: Path) -> Table:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read as .npy: {error}") from error
+    return Table(path.stem, _array_rows(array, str(path)))
+
+
+def _npz(path: Path) -> Table:
+    arrays = read_arrays(path)
+    if "y" in arrays:
+        return _from_dataset(dataset_from_arrays(path.stem, arrays), False)
+    if {"data", "indices", "indptr", "shape"} <= set(arrays):  # as scipy.sparse.save_npz writes it
+        from scipy.sparse import load_npz
+
+        return Table(path.stem, load_npz(path).tocsr())
+    tables = [name for name, array in arrays.items() if array.ndim == 2]
+    if "X" not in arrays and len(tables) != 1:
+        raise ValueError(f"{path} holds {', '.join(arrays) or 'nothing'}, and an X is needed.")
+    return Table(path.stem, _array_rows(arrays["X" if "X" in arrays else tables[0]], str(path)))
+
+
+def _svmlight(path: Path, n_features: int | None = None) -> Table:
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(os.fspath(path), n_features=n_features)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read as svmlight: {error}") from error
+    return Table(path.stem, X, _classes(y.tolist(), "label"), "label")
+
+
+_READERS: dict[str, Callable[[Path], Table]] = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".parquet": _parquet,
+    ".arrow": _arrow,
+    ".feather": _arrow,
+    ".npy": _npy,
+    ".npz": _npz,
+    ".svmlight": _svmlight,
+    ".svm": _svmlight,
+    ".libsvm": _svmlight,
+}
+
+
+def _array_rows(array: np.ndarray, what: str, columns: Any = None) -> Any:
+    import pyarrow
+
+    if array.ndim > 2:  # pictures
+        array = array.reshape(len(array), -1)
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{what} holds a {array.ndim}-D array of {array.dtype}, and rows of numbers are needed."
+        )
+    columns = columns or [f"x{column}" for column in range(array.shape[1])]
+    return pyarrow.table({name: array[:, place] for place, name in enumerate(columns)})
+
+
+def _from_dataset(data: Dataset, test: bool) -> Table:
+    import pyarrow
+
+    X, y = (data.X_test, data.y_test) if test else (data.X, data.y)
+    if X is None or y is None:
+        raise ValueError(f"{data.name} has no test part.")
+    if isinstance(X, list):
+        if not all(isinstance(row, str) for row in X):
+            raise ValueError(f"{data.name} holds series, and a table is needed.")
+        rows = pyarrow.table({"text": X})
+    else:
+        rows = X if is_sparse(X) else _array_rows(np.asarray(X), data.name, data.feature_names)
+    labels = y if data.target_names is None else np.array(data.target_names)[y]
+    shape = data.extra.get("image_shape")
+    return Table(
+        data.name, rows, labels, "target", None if shape is None else (int(shape[0]), int(shape[1]))
+    )
+
+
+def _with_target(table: Table, target: str) -> Table:
+    """Take the labels out of the rows; rows without one are left out."""
+    if table.target == target:
+        return table
+    if is_sparse(table.rows):
+        raise unknown_name(target, "target", [table.target or "label"])
+    columns = list(table.rows.column_names)
+    if target not in columns:
+        raise unknown_name(target, "target", columns)
+    values = table.rows.column(target).to_pylist()
+    there = np.array([value is not None and value == value for value in values])
+    if not there.any():
+        raise ValueError(f"target {target!r} is missing in every row.")
+    rows = table.rows.drop_columns([target])
+    notes = table.notes
+    if not there.all():
+        rows = rows.filter(there)
+        notes = (*notes, f"{int((~there).sum())} rows have no {target} and are left out.")
+    labels = _classes([value for value, kept in zip(values, there, strict=True) if kept], target)
+    return Table(table.name, rows, labels, target, table.image_shape, notes)
+
+
+def _classes(values: list[Any], target: str) -> np.ndarray:
+    """Return labels as whole numbers or text; refuse measurements."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        numbers = np.array(values, dtype=np.float64)
+        if (numbers == np.round(numbers)).all():
+            return numbers.astype(np.int64)
+        n_different = len(np.unique(numbers))
+        if n_different > max(20, 0.05 * len(numbers)):
+            raise ValueError(
+                f"target {target!r} has {n_different} different numbers in {len(numbers)} rows: "
+                "measurements, it seems, and classes are needed."
+            )
+    return np.array([str(value) for value in values])
