@@ -4,6 +4,6 @@
 JSON. A module defines ``PAPER``, ``rows()`` and ``figures(rows)``; see `likewise.reproduce._frame`.
 """
 
-from likewise.reproduce._frame import Row, known, reproduce
+from likewise.reproduce._frame import Row, known, reproduce, table
 
-__all__ = ["Row", "known", "reproduce"]
+__all__ = ["Row", "known", "reproduce", "table"]

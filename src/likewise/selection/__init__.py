@@ -1,6 +1,24 @@
 """Which similarity suits this table? Learners beside baselines and outsiders, nested, in time."""
 
 from likewise.selection._families import FAMILIES, Family, family_named
-from likewise.selection._select import Selection, select
+from likewise.selection._select import Selection, check_classes, described, select
+from likewise.selection._triplets import (
+    TRIPLET_LEARNERS,
+    TripletSelection,
+    right_order,
+    select_triplets,
+)
 
-__all__ = ["FAMILIES", "Family", "Selection", "family_named", "select"]
+__all__ = [
+    "FAMILIES",
+    "TRIPLET_LEARNERS",
+    "Family",
+    "Selection",
+    "TripletSelection",
+    "check_classes",
+    "described",
+    "family_named",
+    "right_order",
+    "select",
+    "select_triplets",
+]

@@ -159,18 +159,26 @@ def select(
         for number, (train, test) in enumerate(splits):
             share = (until - monotonic()) / (n_folds - number)
             fold = _Fold(rows, labels, train, test, columns, random_state, work)
-            finished = fold.run(tried, monotonic() + share)
-            if not finished:
+            # the first fold decides who is in time; if it is cut short, what it has is kept
+            measured = fold.run(tried, monotonic() + share, until if number == 0 else None)
+            if len(measured) < len(tried) and number > 0:
                 break
             folds.append(fold)
+            left_out = [family.title for family in tried if family not in measured]
+            tried = measured
+            if left_out:
+                notes.append(f"The time did not suffice for {', '.join(left_out)}.")
+            if work.interrupted:
+                break
             if number + 1 < n_folds and monotonic() + 0.5 * fold.seconds > until:
                 notes.append(
                     f"The time was enough for {number + 1} of {n_folds} folds: a larger budget "
                     "gives surer figures."
                 )
                 break
-    if not folds:
-        raise KeyboardInterrupt("interrupted before the first fold was finished")
+    allowed = [family for family in allowed if family in tried]
+    if not allowed:
+        raise KeyboardInterrupt("interrupted before anything that may be chosen was measured")
     if work.interrupted:
         notes.append(f"Interrupted: the figures are of {len(folds)} of {n_folds} folds.")
     return _concluded(folds, tried, allowed, notes, columns, random_state)
@@ -287,26 +295,41 @@ class _Fold:
         self.predict_seconds: dict[str, float] = {}
         self.seconds = 0.0
 
-    def run(self, tried: Sequence[Family], until: float) -> bool:
-        """Search inside, then score outside; False where Ctrl-C came in between."""
+    def run(
+        self, tried: Sequence[Family], until: float, cut_at: float | None = None
+    ) -> list[Family]:
+        """Search inside until the time is over, then score outside; return who was measured.
+
+        Every family tries its likeliest setting in any case: without it there is nothing to
+        compare. With `cut_at`, only those that can begin until then do; and what Ctrl-C leaves is
+        scored all the same, so that the first fold always gives something.
+        """
         started = monotonic()
+        self._search(tried, until, cut_at)
+        measured = []
+        for family in tried:
+            late = self._work.interrupted or (cut_at is not None and monotonic() > cut_at)
+            if family.name in self.inner or not (_needs_inner(family) or late):
+                if self._work.interrupted and cut_at is None:
+                    break
+                self._score_outside(family)
+                measured.append(family)
+        self.seconds = monotonic() - started
+        return measured
+
+    def _search(self, tried: Sequence[Family], until: float, cut_at: float | None) -> None:
         for place in range(max(len(family.grid) for family in tried)):
             for family in tried:
                 if place >= len(family.grid) or not _needs_inner(family):
                     continue
-                # the likeliest settings in any case: without them there is nothing to compare
                 if place > 0 and monotonic() > until:
-                    break
+                    return
+                if self.inner and cut_at is not None and monotonic() > cut_at:
+                    return
                 score = self._inner_score(family, family.grid[place])
                 if self._work.interrupted:
-                    return False
+                    return
                 self.inner.setdefault(family.name, {})[place] = score
-        for family in tried:
-            self._score_outside(family)
-            if self._work.interrupted:
-                return False
-        self.seconds = monotonic() - started
-        return True
 
     def best(self, family: Family) -> int:
         """Return which setting of a family did best inside; of equals the likelier."""

@@ -1,5 +1,6 @@
 """How each kind of column becomes numbers: learned once, kept as plain data, used for ever."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, fields
@@ -60,15 +61,14 @@ class Numeric(Block):
         _refuse_infinite(X, names)
         n_missing = int(np.isnan(X).sum())
         empty = np.isnan(X).all(axis=0)
-        with np.errstate(invalid="ignore"):
-            constant = ~empty & (
-                np.nanmax(np.where(empty, 0, X), 0) == np.nanmin(np.where(empty, 0, X), 0)
-            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of columns that are empty
+            constant = np.nanmax(X, axis=0) == np.nanmin(X, axis=0)
+        # As they are means all of them: another model may have made these vectors.
+        constant &= how.scale != "none" and len(X) > 1
         sentences = []
-        if len(X) > 1 and constant.any():
+        if constant.any():
             sentences.append(f"{_some(names, constant)}: not used; the same in every row.")
-        else:
-            constant = np.zeros_like(constant)
         if empty.any():
             sentences.append(f"{_some(names, empty)}: not used; every cell is missing.")
         kept = ~(constant | empty)
@@ -281,7 +281,12 @@ _SCALE_WORDS = {
 def block_from(data: dict[str, Any]) -> Block:
     """Return the block that `as_data` described."""
     parts = dict(data)
-    return BLOCKS[parts.pop("kind")](**parts)
+    try:
+        return BLOCKS[parts.pop("kind")](**parts)
+    except (KeyError, TypeError) as error:
+        raise ValueError(
+            f"the columns that the model holds are not as they should be: {error}."
+        ) from error
 
 
 def _refuse_infinite(X: np.ndarray, names: list[str]) -> None:

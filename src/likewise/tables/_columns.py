@@ -238,8 +238,9 @@ class Columns(TransformerMixin, BaseEstimator):
             peak = np.asarray(abs(X).max(axis=0).todense()).ravel().astype(np.float64)
             peak[peak == 0] = 1.0
             sentences = [f"{said}; divided by the largest of each."]
-        self.blocks_ = [{"kind": "sparse", "peak": peak}]
-        self.sentences_, self.id_, self.columns_ = sentences, None, []
+        self.blocks_: list[dict[str, Any]] = [{"kind": "sparse", "peak": peak}]
+        self.sentences_, self.id_ = sentences, None
+        self.columns_: list[str] = []
         self.feature_names_ = [f"x{column}" for column in range(X.shape[1])]
         self.n_features_in_ = X.shape[1]
         return self

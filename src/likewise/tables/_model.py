@@ -19,9 +19,9 @@ class TableModel:
     ----------
     columns : Columns
         What is done to a table; to the items, where queries have columns of their own.
-    estimator : fitted estimator
+    estimator : fitted estimator or Similarity
         A classifier (`SimilarityClassifier`, which holds the reference rows and their labels, or
-        another) or a learner.
+        another), a learner, or only what was learned.
     query_columns : Columns or None
         What is done to queries, where they are not like the items.
     target : str or None
@@ -50,13 +50,15 @@ class TableModel:
             given = getattr(self, name)
             if not isinstance(given, Columns) and (name == "columns" or given is not None):
                 raise TypeError(f"{name} must be Columns, but {given!r} was given.")
-        if not hasattr(self.estimator, "fit"):
-            raise TypeError(f"estimator must be an estimator, but {self.estimator!r} was given.")
+        if not hasattr(self.estimator, "fit") and not isinstance(self.estimator, Similarity):
+            raise TypeError(
+                f"estimator must be an estimator or a similarity, but {self.estimator!r} was given."
+            )
 
     @property
     def similarity_(self) -> Similarity:
         """What was learned about likeness; an estimator that has none is refused."""
-        found = getattr(self.estimator, "similarity_", None)
+        found = getattr(self.estimator, "similarity_", self.estimator)
         if not isinstance(found, Similarity):
             raise ValueError(
                 f"the model is a {type(self.estimator).__name__}, which classifies but has no "

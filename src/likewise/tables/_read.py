@@ -47,6 +47,26 @@ class Table:
     def __len__(self) -> int:
         return n_rows(self.rows)
 
+    def with_target(self, target: str) -> "Table":
+        """Take the labels out of a column; rows without one are left out."""
+        if self.target == target:
+            return self
+        columns = [] if is_sparse(self.rows) else list(self.rows.column_names)
+        if target not in columns:
+            raise unknown_name(target, "target", columns or [self.target or "label"])
+        values = self.rows.column(target).to_pylist()
+        there = np.array([value is not None and value == value for value in values])
+        if not there.any():
+            raise ValueError(f"target {target!r} is missing in every row.")
+        rows, notes = self.rows.drop_columns([target]), self.notes
+        if not there.all():
+            rows = rows.filter(there)
+            notes = (*notes, f"{int((~there).sum())} rows have no {target} and are left out.")
+        labels = _classes(
+            [value for value, kept in zip(values, there, strict=True) if kept], target
+        )
+        return Table(self.name, rows, labels, target, self.image_shape, notes)
+
 
 def read_table(
     source: str | os.PathLike[str], *, target: str | None = None, n_features: int | None = None
@@ -87,7 +107,7 @@ def read_table(
         raise _no_such(str(source), path)
     if len(table) == 0:
         raise ValueError(f"{source} has column names but no rows.")
-    return table if target is None else _with_target(table, target)
+    return table if target is None else table.with_target(target)
 
 
 def _no_such(source: str, path: Path) -> FileNotFoundError:
@@ -239,28 +259,6 @@ def _from_dataset(data: Dataset, test: bool) -> Table:
     return Table(
         data.name, rows, labels, "target", None if shape is None else (int(shape[0]), int(shape[1]))
     )
-
-
-def _with_target(table: Table, target: str) -> Table:
-    """Take the labels out of the rows; rows without one are left out."""
-    if table.target == target:
-        return table
-    if is_sparse(table.rows):
-        raise unknown_name(target, "target", [table.target or "label"])
-    columns = list(table.rows.column_names)
-    if target not in columns:
-        raise unknown_name(target, "target", columns)
-    values = table.rows.column(target).to_pylist()
-    there = np.array([value is not None and value == value for value in values])
-    if not there.any():
-        raise ValueError(f"target {target!r} is missing in every row.")
-    rows = table.rows.drop_columns([target])
-    notes = table.notes
-    if not there.all():
-        rows = rows.filter(there)
-        notes = (*notes, f"{int((~there).sum())} rows have no {target} and are left out.")
-    labels = _classes([value for value, kept in zip(values, there, strict=True) if kept], target)
-    return Table(table.name, rows, labels, target, table.image_shape, notes)
 
 
 def _classes(values: list[Any], target: str) -> np.ndarray:

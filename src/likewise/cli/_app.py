@@ -1,0 +1,52 @@
+"""All commands, by name."""
+
+from typing import Annotated
+
+import typer
+
+from likewise.cli import (
+    _compare,
+    _datasets,
+    _evaluate,
+    _explain,
+    _fit,
+    _learners,
+    _reproduce,
+    _search,
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Teach a computer what similar means: from a table to a model, a table and a report.",
+)
+for module in (
+    _compare,
+    _fit,
+    _evaluate,
+    _search,
+    _explain,
+    _datasets,
+    _learners,
+    _reproduce,
+):
+    app.command(name=module.__name__.rpartition("_")[2])(module.command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from likewise import __version__
+
+        typer.echo(f"likewise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Take what belongs to no command."""

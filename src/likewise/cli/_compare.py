@@ -1,0 +1,136 @@
+"""``likewise compare``: say which similarity suits a table."""
+
+from typing import Annotated, Any
+
+import typer
+
+from likewise.cli._options import (
+    Budget,
+    Categorical,
+    Folds,
+    Id,
+    Ignore,
+    Image,
+    ImageShape,
+    Missing,
+    Numeric,
+    Seed,
+    Target,
+    Text,
+    columns_of,
+    seconds,
+)
+from likewise.cli._show import Show, WrongUse, reported
+
+
+@reported
+def command(
+    show: Show,
+    file: Annotated[str, typer.Argument(help="A table, or the name of a data set.")],
+    target: Target = None,
+    learner: Annotated[
+        list[str], typer.Option(help="Compare only this learner (repeatable) with the others.")
+    ] = [],  # noqa: B006 - typer copies it
+    budget: Budget = "2m",
+    folds: Folds = 5,
+    seed: Seed = 0,
+    id: Id = None,
+    numeric: Numeric = [],  # noqa: B006
+    categorical: Categorical = [],  # noqa: B006
+    text: Text = [],  # noqa: B006
+    image: Image = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006
+    missing: Missing = "impute",
+    image_shape: ImageShape = None,
+) -> None:
+    """Compare learned similarities with honest baselines, by nested cross-validation."""
+    from likewise.cli._inputs import labelled_table
+
+    time = seconds(budget)
+    families = chosen_families(learner)
+    table = labelled_table(file, target)
+    columns = columns_of(
+        table,
+        id=id,
+        numeric=numeric,
+        categorical=categorical,
+        text=text,
+        image=image,
+        ignore=ignore,
+        missing=missing,
+        image_shape=image_shape,
+    )
+    selection = run(show, table, columns, families, None, time, folds, seed)
+    show.result({"table": table.name, **as_json(selection)}, selection.table(), *summary(selection))
+
+
+def chosen_families(learners: list[str]) -> list[Any]:
+    """Return baselines, the learners that were named (all without a name) and the outsiders."""
+    from likewise.selection import FAMILIES
+
+    known = [family.name for family in FAMILIES if family.kind == "learned"]
+    for name in learners:
+        if name not in known:
+            from likewise._validation import unknown_name
+
+            raise WrongUse(str(unknown_name(name, "--learner", known)))
+    return [
+        family
+        for family in FAMILIES
+        if family.kind != "learned" or not learners or family.name in learners
+    ]
+
+
+def run(
+    show: Show,
+    table: Any,
+    columns: Any,
+    families: list[Any],
+    choose_from: list[str] | None,
+    budget: float,
+    folds: int,
+    seed: int,
+) -> Any:
+    """State what is done, then do it."""
+    from likewise.selection import check_classes, select
+
+    check_classes(table.labels)
+    described = columns.fit(table.rows)
+    n_classes = len(set(table.labels.tolist()))
+    show.remark(f"{table.name}: {len(table)} rows, {n_classes} classes of {table.target}")
+    show.remarks("Columns:", [*table.notes, *described.sentences_])
+    return select(
+        table.rows,
+        table.labels,
+        columns=columns,
+        families=families,
+        choose_from=choose_from,
+        budget=budget,
+        n_folds=folds,
+        random_state=seed,
+        verbose=not show.quiet,
+    )
+
+
+def summary(selection: Any) -> list[str]:
+    """Return what a person should know below the table."""
+    from likewise.selection import described
+
+    nested = selection.nested
+    return [
+        f"chosen: {selection.chosen.title} ({described(selection.settings)}), marked *",
+        f"accuracy to expect of the choice: {nested.mean():.4f} (nested, {len(nested)} folds)",
+        *selection.notes,
+    ]
+
+
+def as_json(selection: Any) -> dict[str, Any]:
+    """Return what was found as JSON has it."""
+    return {
+        "rows": selection.rows,
+        "chosen": selection.chosen.name,
+        "settings": dict(selection.settings),
+        "accuracy": float(selection.nested.mean()),
+        "nested_scores": selection.nested.tolist(),
+        "notes": list(selection.notes),
+    }

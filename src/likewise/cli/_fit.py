@@ -1,0 +1,271 @@
+"""``likewise fit``: learn, save the model, write the report."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from likewise.cli._compare import as_json, chosen_families, run, summary
+from likewise.cli._options import (
+    Budget,
+    Categorical,
+    Folds,
+    Id,
+    Ignore,
+    Image,
+    ImageShape,
+    Missing,
+    Numeric,
+    Seed,
+    Target,
+    Text,
+    columns_of,
+    seconds,
+)
+from likewise.cli._show import Show, WrongUse, reported
+
+
+@reported
+def command(
+    show: Show,
+    file: Annotated[
+        str | None, typer.Argument(help="A table with labels, or the name of a data set.")
+    ] = None,
+    target: Target = None,
+    learner: Annotated[
+        str, typer.Option(help="What to learn with; auto chooses by validation.")
+    ] = "auto",
+    queries: Annotated[
+        str | None, typer.Option(help="Without labels: a table of queries; the items by default.")
+    ] = None,
+    items: Annotated[str | None, typer.Option(help="Without labels: a table of items.")] = None,
+    triplets: Annotated[
+        str | None,
+        typer.Option(help="Comparisons: row numbers query, closer, farther, and maybe weight."),
+    ] = None,
+    model: Annotated[Path, typer.Option("--model", "-m", help="Where the model goes.")] = Path(
+        "model.safetensors"
+    ),
+    report: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("report.html"),
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    budget: Budget = "2m",
+    folds: Folds = 5,
+    seed: Seed = 0,
+    id: Id = None,
+    numeric: Numeric = [],  # noqa: B006 - typer copies it
+    categorical: Categorical = [],  # noqa: B006
+    text: Text = [],  # noqa: B006
+    image: Image = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006
+    missing: Missing = "impute",
+    image_shape: ImageShape = None,
+) -> None:
+    """Learn a similarity, from labels or from comparisons; save the model and write a report."""
+    from likewise.cli._inputs import check_place, labelled_table
+
+    time = seconds(budget)
+    check_place(model, "--model")
+    if not no_report:
+        check_place(report, "--report")
+    places = model, None if no_report else report
+    options = {
+        "id": id,
+        "numeric": numeric,
+        "categorical": categorical,
+        "text": text,
+        "image": image,
+        "ignore": ignore,
+        "missing": missing,
+        "image_shape": image_shape,
+    }
+    if triplets is not None:
+        if file is not None or target is not None:
+            raise WrongUse("labels (FILE, --target) and --triplets were both given; one is needed.")
+        _fit_triplets(show, queries, items, triplets, learner, options, places, folds, seed)
+        return
+    if file is None:
+        raise WrongUse("a FILE with labels is needed, or --items and --triplets.")
+    if queries is not None or items is not None:
+        raise WrongUse("--queries and --items go with --triplets, which is not given.")
+    families = chosen_families([] if learner == "auto" else [learner])
+    table = labelled_table(file, target)
+    columns = columns_of(table, **options)
+    forced = None if learner == "auto" else [learner]
+    selection = run(show, table, columns, families, forced, time, folds, seed)
+    fitted = selection.fit(table.rows, table.labels, target=table.target)
+    fitted.save(model)
+    written = _write_report(
+        show,
+        places,
+        fitted,
+        title=table.name,
+        rows=table.rows,
+        y=table.labels,
+        comparison=selection.rows,
+        predictions=selection.predictions,
+        notes=(*table.notes, *selection.notes),
+    )
+    show.result(
+        {"table": table.name, **as_json(selection), "model": str(model), "report": written},
+        selection.table(),
+        *summary(selection),
+        f"model: {model}",
+        *([f"report: {written}"] if written else []),
+    )
+
+
+def _fit_triplets(
+    show: Show,
+    queries: str | None,
+    items: str | None,
+    triplets: str,
+    learner: str,
+    options: dict[str, Any],
+    places: tuple[Path, Path | None],
+    folds: int,
+    seed: int,
+) -> None:
+    from likewise._validation import unknown_name
+    from likewise.selection import TRIPLET_LEARNERS, select_triplets
+    from likewise.tables import TableModel, read_table
+
+    if items is None and queries is None:
+        raise WrongUse("--triplets are comparisons of rows: --items is needed.")
+    if learner != "auto" and learner not in TRIPLET_LEARNERS:
+        known = ("auto", *TRIPLET_LEARNERS)
+        raise WrongUse(str(unknown_name(learner, "--learner with --triplets", known)))
+    item_table = read_table(items or queries or "")
+    comparisons, weights = _comparisons(triplets)
+    # Vectors that somebody's model made mean something as they are: they are not scaled.
+    columns = columns_of(item_table, **options).set_params(scale="none").fit(item_table.rows)
+    query_columns = None
+    P = Q = columns.transform(item_table.rows)
+    show.remark(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
+    show.remarks("Columns:", columns.sentences_)
+    if queries is not None and items is not None:
+        query_table = read_table(queries)
+        query_columns = columns_of(query_table, **{**options, "id": None}).set_params(scale="none")
+        Q = query_columns.fit(query_table.rows).transform(query_table.rows)
+        show.remarks(f"Columns of {query_table.name}:", query_columns.sentences_)
+    selection = select_triplets(
+        comparisons,
+        Q,
+        P,
+        weights,
+        learners=list(TRIPLET_LEARNERS) if learner == "auto" else [learner],
+        n_folds=folds,
+        random_state=seed,
+        verbose=not show.quiet,
+    )
+    fitted = TableModel(columns, selection.estimator, query_columns)
+    model, _ = places
+    fitted.save(model)
+    written = None
+    if query_columns is None or Q.shape[1] == P.shape[1]:
+        written = _write_report(
+            show,
+            places,
+            fitted,
+            title=item_table.name,
+            rows=item_table.rows,
+            y=None,
+            comparison=selection.rows,
+            predictions=None,
+            notes=selection.notes,
+        )
+    else:
+        show.remark("no report: queries and items differ in kind, so there is no before and after.")
+    show.result(
+        {
+            "rows": selection.rows,
+            "chosen": selection.chosen,
+            "notes": list(selection.notes),
+            "model": str(model),
+            "report": written,
+        },
+        selection.table(),
+        *selection.notes,
+        f"model: {model}",
+        *([f"report: {written}"] if written else []),
+    )
+
+
+def _comparisons(source: str) -> tuple[Any, Any]:
+    """Return triplets and their weights, from a table or an array of three columns."""
+    import numpy as np
+
+    from likewise.cli._inputs import no_column
+    from likewise.tables import read_table
+
+    table = read_table(source)
+    names = list(getattr(table.rows, "column_names", []))
+    wanted = ["x0", "x1", "x2"] if names == ["x0", "x1", "x2"] else ["query", "closer", "farther"]
+    for name in wanted:
+        if name not in names:
+            raise no_column("--triplets", name, source, names)
+    numbers = [table.rows.column(name).to_numpy() for name in wanted]
+    weights = table.rows.column("weight").to_numpy() if "weight" in names else None
+    return np.stack(numbers, axis=1), weights
+
+
+def _write_report(
+    show: Show,
+    places: tuple[Path, Path | None],
+    fitted: Any,
+    *,
+    title: str,
+    rows: Any,
+    y: Any,
+    comparison: list[dict[str, Any]],
+    predictions: Any,
+    notes: Any,
+) -> str | None:
+    """Write the report, where one is wanted and there is a similarity to show."""
+    model, report = places
+    if report is None:
+        return None
+    from likewise import as_similarity
+    from likewise.report import write_report
+
+    try:
+        after = fitted.similarity_
+    except ValueError as error:
+        show.remark(f"no report: {error}")
+        return None
+    history, label = _history(fitted.estimator)
+    write_report(
+        report,
+        title=title,
+        X=fitted.transform(rows),
+        y=y,
+        before=as_similarity("euclidean" if after.has_distance else "cosine"),
+        after=after,
+        comparison=comparison,
+        feature_names=list(fitted.columns.feature_names_),
+        shown=fitted.columns.shown(rows),
+        predictions=predictions,
+        history=history,
+        history_label=label,
+        columns=list(fitted.columns.sentences_),
+        model_path=str(model),
+        notes=list(notes),
+    )
+    return str(report)
+
+
+def _history(estimator: Any) -> tuple[list[tuple[float, float]] | None, str]:
+    """Return what a learner noted while it learned, and what that is."""
+    learner = getattr(estimator, "learner_", estimator)
+    entries = getattr(learner, "history_", None) or []
+    for x, value in (
+        ("iteration", "objective"),
+        ("triplets", "validation"),
+        ("triplets", "loss"),
+        ("epoch", "accuracy"),
+    ):
+        points = [
+            (e[x], e[value]) for e in entries if e.get(x) is not None and e.get(value) is not None
+        ]
+        if len(points) > 1:
+            return points, f"{value} by {x}"
+    return None, ""

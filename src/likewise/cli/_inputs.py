@@ -1,0 +1,108 @@
+"""Files that commands take and places they write to, checked before any work."""
+
+import json
+import os
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from likewise.cli._show import WrongUse
+
+_LISTED = 10
+
+
+def no_column(option: str, name: str, table: str, columns: Any) -> WrongUse:
+    """Return the error for a column that is not there: suggest the nearest."""
+    columns = list(columns)
+    near = get_close_matches(name, columns, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    listed = ", ".join(columns[:_LISTED]) + (" ..." if len(columns) > _LISTED else "")
+    return WrongUse(
+        f"{option} names {name!r}, but {table} has no such column.{hint} "
+        f"It has: {listed or 'none'}."
+    )
+
+
+def labelled_table(source: str, target: str | None, n_features: int | None = None) -> Any:
+    """Read a table with its labels."""
+    from likewise.tables import read_table
+
+    table = read_table(source, n_features=n_features)
+    columns = list(getattr(table.rows, "column_names", []))
+    if target is None:
+        if table.labels is None:
+            listed = ", ".join(columns[:_LISTED]) + (" ..." if len(columns) > _LISTED else "")
+            raise WrongUse(
+                f"--target is needed: which column is to be learned? There are: {listed}."
+            )
+        return table
+    if target not in columns and target != table.target:
+        raise no_column("--target", target, source, columns)
+    return table.with_target(target)
+
+
+def check_place(path: Path, option: str) -> None:
+    """Refuse, before any work, a place that cannot be written to."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise WrongUse(f"{option} must be a file, but {path} is a folder.")
+    if not folder.is_dir():
+        raise WrongUse(f"{option} lies in {folder}, and there is no such folder.")
+    writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
+    if not writable:
+        raise WrongUse(f"{option} is {path}, which cannot be written to.")
+
+
+def open_model(path: str, items: Any) -> Any:
+    """Open a model; one that knows nothing of columns takes the numbers as they are."""
+    from likewise import load
+    from likewise.tables import Columns, TableModel
+
+    model = load(path)
+    if isinstance(model, TableModel):
+        return model
+    return TableModel(Columns(scale="none").fit(items), model)
+
+
+def find_row(table: Any, id_column: str | None, said: str) -> int:
+    """Return the row number that "row 17", "id A12" or "17" means."""
+    word, _, rest = said.partition(" ")
+    ids = None
+    if id_column is not None and id_column in table.rows.column_names:
+        ids = [str(value) for value in table.rows.column(id_column).to_pylist()]
+    if word == "id" or (ids is not None and said in ids):
+        name = rest if word == "id" else said
+        if ids is None:
+            raise WrongUse(f"{said!r} is an id, but {table.name} has no id column.")
+        if name not in ids:
+            near = get_close_matches(name, ids, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise WrongUse(f"{table.name} has no row with id {name!r}.{hint}")
+        return ids.index(name)
+    number = rest if word == "row" else said
+    if not re.fullmatch(r"\d+", number):
+        raise WrongUse(f'{said!r} names no row: write "row 17", "id A12" or a number.')
+    if int(number) >= len(table):
+        raise WrongUse(f"there is no row {number}: {table.name} has {len(table)} rows, from 0.")
+    return int(number)
+
+
+def row_of(table: Any, row: int) -> Any:
+    """Return a table of one row."""
+    return table.rows.slice(row, 1) if hasattr(table.rows, "slice") else table.rows[row : row + 1]
+
+
+def typed_row(columns: Any, said: str) -> Any:
+    """Return a table of one row that was typed: as JSON, or as text for the one text column."""
+    import pyarrow
+
+    if said.lstrip().startswith("{"):
+        try:
+            return pyarrow.table({key: [value] for key, value in json.loads(said).items()})
+        except (ValueError, AttributeError) as error:
+            raise WrongUse(f"--query is not a JSON object: {error}.") from error
+    texts = [block["columns"][0] for block in columns.blocks_ if block["kind"] == "text"]
+    if columns.columns_ == texts and len(texts) == 1:
+        return pyarrow.table({texts[0]: [said]})
+    return None
