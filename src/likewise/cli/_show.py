@@ -85,7 +85,7 @@ def reported(function: Callable[..., None]) -> Callable[..., None]:
         except (WrongUse, *_WRONG_USE) as error:
             _end(show, error, 2)
         except BrokenPipeError:  # whoever read the output has had enough
-            sys.stdout = None  # type: ignore[assignment]
+            sys.stdout = None
         except KeyboardInterrupt:
             _end(show, InterruptedError("interrupted: nothing was kept."), 1)
         except _FAILED as error:

@@ -74,7 +74,7 @@ def _learned(learner: type, **fixed: Any) -> Callable[[dict[str, Any], int], Any
 def _logistic(settings: dict[str, Any], seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(max_iter=1000, **settings)
+    return LogisticRegression(max_iter=200, **settings)
 
 
 def _svm(settings: dict[str, Any], seed: int) -> Any:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -151,8 +152,6 @@ def select(
             "comparing", total=_n_steps(tried, n_folds), unit="fits", keeps="the finished folds"
         ) as work,
         warnings.catch_warnings(),
-        # boosting's threads wait for each other actively: on a busy machine that takes for ever
-        threadpool_limits(limits=1, user_api="openmp"),
     ):
         # said once and in our own words where they matter, not once a fit
         warnings.simplefilter("ignore")
@@ -346,8 +345,10 @@ class _Fold:
         for train, test in self._inner:
             estimator = family.estimator(settings, self._seed)
             estimator = _within_rows(estimator, len(train))
-            fitted = estimator.fit(take(X, train), self.y_train[train])
-            scores.append(np.mean(fitted.predict(take(X, test)) == self.y_train[test]))
+            with _threads(family):
+                fitted = estimator.fit(take(X, train), self.y_train[train])
+                predicted = fitted.predict(take(X, test))
+            scores.append(np.mean(predicted == self.y_train[test]))
             self._work.advance()
             if self._work.interrupted:
                 break
@@ -358,9 +359,10 @@ class _Fold:
         X_train, X_test = self._prepared(settings)
         started = monotonic()
         estimator = _within_rows(family.estimator(settings, self._seed), n_rows(X_train))
-        fitted = estimator.fit(X_train, self.y_train)
-        between = monotonic()
-        self.predicted[family.name] = fitted.predict(X_test)
+        with _threads(family):
+            fitted = estimator.fit(X_train, self.y_train)
+            between = monotonic()
+            self.predicted[family.name] = fitted.predict(X_test)
         self.fit_seconds[family.name] = between - started
         self.predict_seconds[family.name] = monotonic() - between
         self._work.advance()
@@ -374,6 +376,11 @@ class _Fold:
             X_train = columns.fit(train).transform(train)
             self._parts[scale] = X_train, columns.transform(take_rows(self._rows, self._test))
         return self._parts[scale]
+
+
+def _threads(family: Family) -> Any:
+    """Hold outsiders to one thread: theirs wait for each other actively, which can take for ever."""
+    return threadpool_limits(limits=1) if family.kind == "reference" else nullcontext()
 
 
 def _inner_splits(labels: np.ndarray, n_inner: int, seed: int) -> Iterable[Any]:
