@@ -40,11 +40,17 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 
 # The only classes that a file can name. Each lives in the room given here.
 _HOMES = {
+    "BalancedWinnow": "classifiers",
     "Bilinear": "similarities",
     "LMNN": "learners",
+    "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",
+    "MedianBinarizer": "features",
+    "Naive": "similarities",
     "Precomputed": "similarities",
+    "Ranked": "similarities",
     "SimilarityClassifier": "classifiers",
+    "SimilarityFeatureClassifier": "classifiers",
 }
 
 
