@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import assert_all_finite, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -19,7 +19,7 @@ from likewise._validation import (
     take,
 )
 from likewise.classifiers._winnow import BalancedWinnow
-from likewise.features import LandmarkFeatures, MedianBinarizer, is_labelled
+from likewise.features import LandmarkFeatures, MedianBinarizer, is_labelled, is_table
 
 _USE = ("native", "similarity", "both")  # the simpler first
 _REPEATS = 3
@@ -119,31 +119,38 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         classifier = self._linear_classifier()
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        check_same_length(X, "X", y, "y")
-        check_classification_targets(y)
-        labelled = _labelled_rows(y)
         random = check_random_state(self.random_state)
+        features = self._landmark_features(random)
+        compared = features._compared()
+        native = features._check_rows(X, compared, reset=True)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_same_length(native, "X", y, "y")
+        check_classification_targets(y)
+        rows = np.flatnonzero(_labelled_rows(y))
         with show_progress(self.verbose):
-            features = self._landmark_features(random).fit(X, y if labelled.any() else None)
+            features.fit(X, y)
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(features, name):
                     setattr(self, name, getattr(features, name))
-            native = features._check_rows(X, features.similarity_, reset=False)
-            native = native if features._is_native_kept(native, features._compared()) else None
-            rows = np.flatnonzero(labelled)
             classes, labels = np.unique(y[rows], return_inverse=True)
-            prepared = _Native(native, isinstance(classifier, BalancedWinnow))
-            parts = {"similarity": features.transform(take(X, rows))}
-            if native is not None:
-                parts["native"] = prepared.transform(native[rows])
+            parts = {"similarity": features._similarities(take(native, rows))}
+            has_native = is_table(native, compared)
+            how = {}
+            if has_native:
+                how = _preparation(native, isinstance(classifier, BalancedWinnow))
+                parts["native"] = _prepared(native[rows], how)
             use, scores = self._choice(classifier, parts, labels, random)
             fitted = clone(classifier).fit(_joined(parts, use), labels)
+        is_winnow = isinstance(fitted, BalancedWinnow)
+        if not is_winnow and not hasattr(fitted, "coef_"):
+            raise TypeError(
+                "classifier must be linear and leave coef_ and intercept_, but "
+                f"{classifier!r} does not."
+            )
         self.classes_, self.use_, self.cv_scores_ = classes, use, scores
         self.features_ = features
-        self.binarizer_, self.columns_ = prepared.binarizer, prepared.columns
-        self.centre_, self.spread_ = prepared.centre, prepared.spread
-        is_winnow = isinstance(fitted, BalancedWinnow)
+        self.preparation_ = how
         self.classifier_ = fitted if is_winnow else None
         self.coef_ = None if is_winnow else np.asarray(fitted.coef_, dtype=np.float64)
         self.intercept_ = None if is_winnow else np.ravel(fitted.intercept_).astype(np.float64)
@@ -155,15 +162,13 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         rows = self.features_._check_rows(X, self.features_.similarity_, reset=False)
         parts = {}
         if self.use_ != "native":
-            parts["similarity"] = self.features_.transform(X)
+            parts["similarity"] = self.features_._similarities(rows)
         if self.use_ != "similarity":
-            prepared = _Native(None, False)
-            prepared.binarizer, prepared.columns = self.binarizer_, self.columns_
-            prepared.centre, prepared.spread = self.centre_, self.spread_
-            parts["native"] = prepared.transform(rows)
+            parts["native"] = _prepared(rows, self.preparation_)
         joined = _joined(parts, self.use_)
         if self.classifier_ is not None:
             return self.classifier_.decision_function(joined)
+        assert self.coef_ is not None  # of any other classifier that is what is left
         scores = np.asarray(joined @ self.coef_.T) + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -222,12 +227,26 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
             use: float(found.mean() / _REPEATS) for use, found in hits.items()
         }
 
+    def _state_for_file(self) -> "SimilarityFeatureClassifier":
+        """Return what a file can hold: of a classifier that is not ours, only its coefficients."""
+        if self.classifier is None or isinstance(self.classifier, BalancedWinnow):
+            return self
+        check_is_fitted(self)
+        stored = clone(self).set_params(classifier=None)
+        stored.__dict__.update({k: v for k, v in vars(self).items() if k.endswith("_")})
+        warnings.warn(
+            f"classifier is a {type(self.classifier).__name__}, which a model file cannot hold: "
+            "the file holds the coefficients that it learned instead.",
+            stacklevel=4,
+        )
+        return stored
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "use_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        try:
-            tags.input_tags = get_tags(self._landmark_features(np.random.RandomState(0))).input_tags
-        except (TypeError, ValueError):
-            pass  # `fit` will say what is wrong
+        tags.input_tags = get_tags(self._landmark_features(np.random.RandomState(0))).input_tags
         return tags
 
 
@@ -272,34 +291,26 @@ def _joined(parts: dict[str, Any], use: str) -> Any:
     return np.hstack([parts["native"], parts["similarity"]])
 
 
-class _Native:
-    """What is done to native features: booleans for Winnow, units of their spread for others."""
+def _preparation(rows: Any, is_boolean: bool) -> dict[str, Any]:
+    """Return what is to be done to native features: booleans, or units of their spread."""
+    if is_boolean:
+        spread = rows.max(axis=0) - rows.min(axis=0)
+        varies = np.ravel(spread.toarray() if is_sparse(spread) else spread) > 0
+        # A constant column says nothing; one is kept at least, so that there is a table.
+        columns = np.flatnonzero(varies) if varies.any() else np.arange(1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*are constant")
+            return {"columns": columns, "binarizer": MedianBinarizer().fit(rows[:, columns])}
+    if is_sparse(rows):  # which must not be centred
+        centre, spread = None, np.ravel(abs(rows).max(axis=0).toarray()).astype(np.float64)
+    else:
+        centre, spread = (f(rows, axis=0, dtype=np.float64) for f in (np.mean, np.std))
+    return {"centre": centre, "spread": np.where(spread > 0, spread, 1.0)}
 
-    def __init__(self, rows: Any, is_boolean: bool) -> None:
-        self.binarizer = self.columns = self.centre = self.spread = None
-        if rows is None:
-            return
-        if is_boolean:
-            varies = np.ravel((rows.max(axis=0) - rows.min(axis=0)).toarray()
-                              if is_sparse(rows) else np.ptp(rows, axis=0)) > 0  # fmt: skip
-            # A constant column says nothing; one at least, so that there is a table.
-            self.columns = np.flatnonzero(varies) if varies.any() else np.arange(1)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=".*are constant")
-                self.binarizer = MedianBinarizer().fit(rows[:, self.columns])
-            return
-        if is_sparse(rows):
-            largest = np.ravel(abs(rows).max(axis=0).toarray()).astype(np.float64)
-            self.centre, self.spread = np.zeros(rows.shape[1]), largest
-        else:
-            self.centre = rows.mean(axis=0, dtype=np.float64)
-            self.spread = rows.std(axis=0, dtype=np.float64)
-        self.spread = np.where(self.spread > 0, self.spread, 1.0)
 
-    def transform(self, rows: Any) -> Any:
-        """Return the rows so."""
-        if self.binarizer is not None:
-            return self.binarizer.transform(rows[:, self.columns])
-        if is_sparse(rows):
-            return rows.multiply(1 / self.spread).tocsr()
-        return (rows - self.centre) / self.spread
+def _prepared(rows: Any, how: dict[str, Any]) -> Any:
+    if "binarizer" in how:
+        return how["binarizer"].transform(rows[:, how["columns"]])
+    if is_sparse(rows):
+        return rows.multiply(1 / how["spread"]).tocsr()
+    return (rows - (0 if how["centre"] is None else how["centre"])) / how["spread"]

@@ -60,7 +60,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
     >>> X = np.random.default_rng(0).integers(2, size=(200, 500))
     >>> winnow = lw.BalancedWinnow().fit(X[:100], X[:100, 7])      # 1 of 500 features matters
     >>> round(winnow.score(X[100:], X[100:, 7]), 2)
-    0.99
+    1.0
     """
 
     def __init__(
@@ -119,7 +119,8 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
             self._start(X, np.unique(classes))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
-                f"classes must be those of the first call, {self.classes_}, but {classes} was given."
+                f"classes must be those of the first call, {self.classes_}, "
+                f"but {classes} was given."
             )
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):

@@ -34,8 +34,8 @@ class Goodness:
         ``mean``: E[K(x′, x) | same label] − E[K(x′, x) | other label]. ``rank``: 2·P[d(x, x′) <
         d(x, x″)] − 1, of x′ with the same label and x″ with another.
     error : float
-        By how much a margin may be off because x′ were sampled, with probability 0.9 at most; 0
-        where all rows were used.
+        By how much a margin is off at most, with probability 0.9, because x′ were sampled; 0 where
+        all rows were used.
     """
 
     margins: np.ndarray
@@ -136,7 +136,7 @@ def goodness(
     >>> import likewise as lw
     >>> iris = lw.datasets.load("iris")
     >>> print(lw.goodness("ranked", iris.X, iris.y))
-    97 % of your examples are closer to their own class; margin 0.87
+    99 % of your examples are closer to their own class; margin 0.86
     """
     form = check_choice(form, "form", ["auto", "mean", "rank"])
     check_whole_number(sample_size, "sample_size", least=2)

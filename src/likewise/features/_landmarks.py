@@ -81,8 +81,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
     similarity_ : Similarity
         K; with `boolean` always a `Ranked`.
     rank_error_ : float
-        By how much a ranked K may be off because of `sample_size`, with probability 0.95 at most;
-        0 without.
+        By how much a ranked K is off at most, with probability 0.95, because of `sample_size`; 0
+        without.
     n_features_in_ : int
     n_features_out_ : int
 
@@ -171,7 +171,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         return np.hstack([native, found])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns: those of X, then landmark0, landmark1, …"""
+        """Return the names of the columns: those of X, then landmark0, landmark1 and so on."""
         check_is_fitted(self)
         n = len(self.landmark_rows_)
         shares = [f"<{share:g}" for share in self._shares()] or [""]
@@ -195,6 +195,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         shares = self._shares()
         if not shares:
             return self.similarity_.score(rows, self.landmarks_)
+        assert isinstance(self.similarity_, Ranked)  # with shares there is no other
         closer = self.similarity_.closer(rows, self.landmarks_)
         dtype = rows.dtype if self.similarity_.takes == "rows" else np.float64
         # A share such as 0.07 is not what 7/100 is rounded to; that must not admit one row more.
@@ -227,20 +228,19 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
 
     def _check_rows(self, X: Any, compared: Similarity, *, reset: bool) -> Any:
         if compared.takes == "objects":
-            rows = as_objects(X, "X")
-            return np.asarray(rows) if _is_table(rows) else rows
+            return as_objects(X, "X")
         sparse = "csr" if compared.takes == "rows" else False
         rows = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, reset=reset)
         return compared.check_queries(rows, "X")
 
     def _is_native_kept(self, rows: Any, compared: Similarity) -> bool:
-        is_table = compared.takes == "rows" or (compared.takes == "objects" and _is_table(rows))
-        if self.keep_native is True and not is_table:
+        has_native = is_table(rows, compared)
+        if self.keep_native is True and not has_native:
             raise ValueError(
                 "keep_native is True, but X has no features of its own to keep: it must be a table "
                 "of numbers, and no precomputed matrix."
             )
-        return is_table if self.keep_native == "auto" else bool(self.keep_native)
+        return has_native if self.keep_native == "auto" else bool(self.keep_native)
 
     def _choose(
         self, rows: Any, items: Any, y: Any, compared: Similarity, random: np.random.RandomState
@@ -257,7 +257,9 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             return _far_apart(rows, items, wanted, compared, random)
         if self.select == "per_class":
             if y is None:
-                raise ValueError("select 'per_class' needs y.")
+                raise ValueError(
+                    "select 'per_class' requires y to be passed, but the target y is None."
+                )
             return _of_each_class(check_labels(y, "y", rows, "X"), wanted, random)
         return random.permutation(n)[:wanted]
 
@@ -292,8 +294,10 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _is_table(rows: Any) -> bool:
-    """Tell whether objects are rows of numbers."""
+def is_table(rows: Any, compared: Similarity) -> bool:
+    """Tell whether rows, as they were checked, have numbers as features of their own."""
+    if compared.takes != "objects":
+        return compared.takes == "rows"
     return isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "fiub"
 
 
