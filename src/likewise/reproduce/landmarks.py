@@ -33,7 +33,7 @@ _PUBLISHED = {
 }
 _TRIALS, _LABELLED, _LANDMARKS = 10, 100, 200
 _CIRCLE_LABELS = (10, 20, 50, 100, 200, 400)
-_FEATURES = (100, 400, 1600, 6400, 25_600)
+_FEATURES = (32, 128, 512, 2048, 8192)
 
 Split = tuple[np.ndarray, np.ndarray]  # which rows have a label, and which are tested
 _curves: dict[str, Any] = {}
@@ -259,12 +259,12 @@ def _circle() -> Iterator[Row]:
                 "native": data.X,
                 "similarity": _landmarks(data.X, seed),
             }.items():
-                predicted = _trained(BalancedWinnow(margin=0.2), features, data.y, labelled, tested)
+                predicted = _trained(BalancedWinnow(), features, data.y, labelled, tested)
                 right[kind].append(100 * float(np.mean(predicted == data.y[tested])))
         for kind, values in right.items():
             mean, deviation = float(np.mean(values)), float(np.std(values))
             found[kind].append([mean, deviation])
-            note = "20 draws of 1,000; ranked, real features, margin 0.2"
+            note = "20 draws of 1,000; ranked, real features"
             yield Row(f"Circle, {n_labels} labels", kind, None, mean, deviation, note)
     curves = {
         kind: (_CIRCLE_LABELS, [v[0] for v in values], [v[1] for v in values])
@@ -320,14 +320,15 @@ def _irrelevant_features() -> Iterator[Row]:
     for n_features in _FEATURES:
         mistakes: dict[str, list[int]] = {"Winnow": [], "Perceptron": []}
         for seed in range(5):
-            X = np.random.default_rng(seed).integers(2, size=(2000, n_features)).astype(np.float32)
-            y = X[:, :3].sum(axis=1) > 1
-            winnow = BalancedWinnow().partial_fit(X, y, classes=[False, True])
+            signs = np.array([-1, 1], np.float32)
+            X = np.random.default_rng(seed).choice(signs, size=(2000, n_features))
+            y = X[:, :3].sum(axis=1) > 0
+            winnow = BalancedWinnow(epsilon=0.25).partial_fit(X, y, classes=[False, True])
             mistakes["Winnow"].append(winnow.n_mistakes_)
             mistakes["Perceptron"].append(_perceptron_mistakes(X, y))
         for method, counts in mistakes.items():
             found[method].append(float(np.mean(counts)))
-            note = "mistakes in one pass over 2,000 rows, labelled by the majority of 3 features"
+            note = "mistakes in one pass over 2,000 rows of signs, labelled by a majority of three"
             setting = f"{n_features} features"
             deviation = float(np.std(counts))
             yield Row(setting, f"{method}, mistakes", None, found[method][-1], deviation, note)
