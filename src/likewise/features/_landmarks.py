@@ -26,7 +26,7 @@ from likewise.similarities import (
     Ranked,
     Similarity,
     as_objects,
-    as_similarity,
+    compared_by,
     similarity_among,
 )
 
@@ -217,14 +217,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
 
-    def _is_made(self) -> bool:
-        return isinstance(self.similarity, str) and self.similarity in ("naive", "ranked")
-
     def _compared(self) -> Similarity:
-        """Return what compares two rows, before it is brought to [−1, 1]."""
-        return (
-            as_similarity(self.base) if self._is_made() else similarity_among(self.similarity, None)
-        )
+        return compared_by(self.similarity, self.base)
 
     def _check_rows(self, X: Any, compared: Similarity, *, reset: bool) -> Any:
         if compared.takes == "objects":

@@ -61,6 +61,23 @@ def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
     from matplotlib.figure import Figure
 
     tables = [row for row in rows if row.setting in _PUBLISHED and row.ours is not None]
+    if tables:
+        yield "table", _bars(tables)
+    for title, (x_label, y_label, curves) in _curves.items():
+        figure = Figure(figsize=(6, 4), layout="constrained")
+        ax = figure.subplots()
+        for label, (x, values, deviations) in curves.items():
+            ax.errorbar(x, values, yerr=deviations, label=label)
+        ax.set(xlabel=x_label, ylabel=y_label, title=title)
+        if title == "mistakes":
+            ax.set(xscale="log", yscale="log")
+        ax.legend()
+        yield title, figure
+
+
+def _bars(tables: list[Row]) -> Any:
+    from matplotlib.figure import Figure
+
     methods = list(dict.fromkeys(row.method for row in tables))
     settings = list(dict.fromkeys(row.setting for row in tables))
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -73,17 +90,7 @@ def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
     ax.set_xticks(range(len(settings)), settings)
     ax.set(ylim=(50, 100), ylabel="% right", title="100 labels, 200 landmarks")
     ax.legend(fontsize=7, ncols=3)
-    yield "table", figure
-    for title, (x_label, y_label, curves) in _curves.items():
-        figure = Figure(figsize=(6, 4), layout="constrained")
-        ax = figure.subplots()
-        for label, (x, values, deviations) in curves.items():
-            ax.errorbar(x, values, yerr=deviations, label=label)
-        ax.set(xlabel=x_label, ylabel=y_label, title=title)
-        if title == "mistakes":
-            ax.set(xscale="log", yscale="log")
-        ax.legend()
-        yield title, figure
+    return figure
 
 
 def _table(name: str) -> tuple[Any, np.ndarray]:

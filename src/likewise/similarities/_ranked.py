@@ -227,6 +227,13 @@ class Naive(Similarity):
         ), dtype
 
 
+def compared_by(source: Any, base: Any = "euclidean") -> Similarity:
+    """Return what compares two rows in `similarity_among`, before it is brought to [−1, 1]."""
+    if isinstance(source, str) and source in _MADE:
+        return as_similarity(base)
+    return similarity_among(source, None)
+
+
 def similarity_among(source: Any, rows: Any, base: Any = "euclidean") -> Similarity:
     """Return a similarity for use among `rows`.
 
