@@ -3,7 +3,7 @@
 import struct
 import zlib
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from likewise.report._html import Html, join, shortened, tag
 
 N_COLOURS = 8
+_LETTER = 6.8  # width of a letter at most, in the units of the plots
 _MARKS = ("circle", "square", "triangle")
 
 
@@ -25,56 +26,38 @@ class Line(NamedTuple):
 
 def line_plot(lines: Sequence[Line], x_label: str, y_label: str, title: str) -> Html:
     """Draw lines in one frame; `title` is for those who cannot see the plot."""
-    width, height, left, right, top, bottom = 460, 270, 58, 14, 12, 42
-    x_ticks = ticks(np.concatenate([line.x for line in lines]))
-    y_ticks = ticks(np.concatenate([line.y for line in lines]))
-    x_low, x_high = x_ticks[0], x_ticks[-1]
-    y_low, y_high = y_ticks[0], y_ticks[-1]
+    width, height, left, right, top, bottom = 400, 250, 54, 14, 10, 42
+    x_low, x_high = reach([line.x for line in lines], pad=0)
+    y_low, y_high = reach([line.y for line in lines])
 
-    def across(x: Any) -> Any:
+    def across(x: float) -> float:
         return left + (x - x_low) / (x_high - x_low) * (width - left - right)
 
-    def down(y: Any) -> Any:
+    def down(y: float) -> float:
         return height - bottom - (y - y_low) / (y_high - y_low) * (height - top - bottom)
 
     parts = []
-    for tick in y_ticks:
+    for tick in ticks(y_low, y_high):
         y = f"{down(tick):.1f}"
         style = "zero" if tick == 0 else "grid"
         parts.append(tag("line", x1=left, x2=width - right, y1=y, y2=y, class_=style))
-        parts.append(tag("text", number(tick), x=left - 7, y=y, dy="0.35em", class_="tick end"))
-    for tick in x_ticks:
-        x, below = f"{across(tick):.1f}", height - bottom + 18
-        parts.append(tag("text", number(tick), x=x, y=below, class_="tick middle"))
-    middle = (left + width - right) / 2
-    parts.append(tag("text", x_label, x=middle, y=height - 5, class_="axis middle"))
-    y_place = (top + height - bottom) / 2
-    parts.append(
-        tag(
-            "text",
-            y_label,
-            x=13,
-            y=y_place,
-            class_="axis middle",
-            transform=f"rotate(-90 13 {y_place})",
-        )
-    )
+        parts.append(tag("text", number(tick), x=left - 7, y=y, dy="0.35em", class_="end"))
+    for tick in ticks(x_low, x_high):
+        x, below = f"{across(tick):.1f}", height - bottom + 17
+        parts.append(tag("text", number(tick), x=x, y=below, class_="middle"))
+    x = f"{(left + width - right) / 2:.1f}"
+    parts.append(tag("text", x_label, x=x, y=height - 5, class_="axis middle"))
+    turned = f"translate(12 {(top + height - bottom) / 2:.1f}) rotate(-90)"
+    parts.append(tag("text", y_label, transform=turned, class_="axis middle"))
     for line in lines:
         shown = zip(*thinned(line.x, line.y), strict=True)
         points = " ".join(f"{across(a):.1f},{down(b):.1f}" for a, b in shown)
         parts.append(tag("polyline", points=points, class_=f"line {line.style}"))
-    legend = tag(
-        "ul",
-        *(
-            tag("li", tag("span", class_=f"swatch {line.style}"), line.label)
-            for line in lines
-            if len(lines) > 1
-        ),
-        class_="legend",
-    )
-    return join(
-        [legend if len(lines) > 1 else "", _svg(parts, width, height, title, class_="plot")]
-    )
+    plot = _svg(parts, width, height, title, class_="plot")
+    if len(lines) == 1:
+        return plot
+    named = [tag("li", tag("span", class_=f"swatch {line.style}"), line.label) for line in lines]
+    return join([tag("ul", *named, class_="legend"), plot])
 
 
 def scatter_plot(places: np.ndarray, kinds: np.ndarray, titles: Sequence[str], title: str) -> Html:
@@ -108,24 +91,50 @@ def _mark(x: float, y: float, kind: int) -> Html:
     return tag("path", d=path, class_=style)
 
 
+class Scale(NamedTuple):
+    """What the error bars of a table are drawn on, one above the other."""
+
+    low: float
+    high: float
+
+    def across(self, value: float) -> str:
+        """Return the place of a value, in an interval plot."""
+        return f"{10 + (value - self.low) / (self.high - self.low) * (_INTERVAL[0] - 20):.1f}"
+
+
+_INTERVAL = 400, 28  # width and height of an interval plot
+
+
 def interval_plot(
-    mean: float, deviation: float, scores: np.ndarray, low: float, high: float, style: str
+    mean: float, deviation: float, scores: np.ndarray, scale: Scale, style: str
 ) -> Html:
     """Draw one row of a table: the folds as dots, their mean and deviation above them."""
-    width, height = 240, 26
+    width, height = _INTERVAL
     middle = height / 2
-
-    def across(value: float) -> str:
-        return f"{8 + (value - low) / (high - low) * (width - 16):.1f}"
-
-    dots = [tag("circle", cx=across(s), cy=middle, r=2.6, class_="fold") for s in scores]
-    ends = across(mean - deviation), across(mean + deviation)
-    bar = tag("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_="whisker")
-    caps = [tag("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, class_="whisker") for x in ends]
-    mark = tag("circle", cx=across(mean), cy=middle, r=5, class_="mean")
+    parts = [
+        tag("line", x1=x, x2=x, y1=0, y2=height, class_="grid")
+        for x in map(scale.across, ticks(*scale, about=4))
+    ]
+    parts += [tag("circle", cx=scale.across(s), cy=middle, r=2.8, class_="fold") for s in scores]
+    if deviation:
+        ends = scale.across(mean - deviation), scale.across(mean + deviation)
+        bar = tag("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_="whisker")
+        caps = [
+            tag("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, class_="whisker") for x in ends
+        ]
+        parts += [bar, *caps]
+    parts.append(tag("circle", cx=scale.across(mean), cy=middle, r=5, class_="mean"))
     title = f"{number(mean)} ± {number(deviation)}"
-    parts = [*dots, bar, *caps, mark] if deviation else [*dots, mark]
     return _svg(parts, width, height, title, class_=f"interval {style}")
+
+
+def interval_axis(scale: Scale, label: Callable[[float], str]) -> Html:
+    """Draw the numbers that stand above interval plots."""
+    numbers = [
+        tag("text", label(tick), x=scale.across(tick), y=13, class_="middle")
+        for tick in ticks(*scale, about=4)
+    ]
+    return _svg(numbers, _INTERVAL[0], 18, "scale", class_="interval")
 
 
 def heat_map(matrix: np.ndarray, row_names: Any, column_names: Any, title: str) -> Html:
@@ -134,32 +143,26 @@ def heat_map(matrix: np.ndarray, row_names: Any, column_names: Any, title: str) 
     Names are drawn where there is room for them; None where there is not.
     """
     n_rows, n_columns = matrix.shape
-    cell = min(24.0, 340 / n_columns)
-    left, top = (0, 0) if row_names is None else (118, 112)
-    width, height = left + cell * n_columns, top + cell * n_rows
-    picture = tag(
-        "image",
-        href=png_address(_diverging(matrix)),
-        x=left,
-        y=top,
-        width=f"{cell * n_columns:.1f}",
-        height=f"{cell * n_rows:.1f}",
-        preserveAspectRatio="none",
-        class_="pixels",
-    )
-    frame = tag("rect", x=left, y=top, width=width - left, height=height - top, class_="frame")
-    names = []
-    if row_names is not None:
-        for i, name in enumerate(row_names):
-            y = f"{top + (i + 0.5) * cell:.1f}"
-            label = shortened(name, 20)
-            names.append(tag("text", label, x=left - 6, y=y, dy="0.35em", class_="tick end"))
-        for j, name in enumerate(column_names):
-            x = f"{left + (j + 0.5) * cell:.1f}"
-            turned = f"translate({x} {top - 6}) rotate(-60)"
-            names.append(tag("text", shortened(name, 20), transform=turned, class_="tick"))
-        width += 50  # the last turned name leans out
-    return _svg([picture, frame, *names], width, height, title, class_="plot heat")
+    cell = min(24.0, 320 / n_columns)
+    rows = [] if row_names is None else [shortened(name, 16) for name in row_names]
+    columns = [] if column_names is None else [shortened(name, 16) for name in column_names]
+    longest = [max(map(len, names), default=0) * _LETTER for names in (rows, columns)]
+    left, top = longest[0] + 8, 0.87 * longest[1] + 10  # names of columns lean by 60 degrees
+    wide, high = cell * n_columns, cell * n_rows
+    place = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{wide:.1f}", "height": f"{high:.1f}"}
+    image = png_address(_diverging(matrix))
+    parts = [
+        tag("image", href=image, **place, preserveAspectRatio="none", class_="pixels"),
+        tag("rect", **place, class_="frame"),
+    ]
+    for i, name in enumerate(rows):
+        y = f"{top + (i + 0.5) * cell:.1f}"
+        parts.append(tag("text", name, x=f"{left - 6:.1f}", y=y, dy="0.35em", class_="end"))
+    for j, name in enumerate(columns):
+        turned = f"translate({left + (j + 0.6) * cell:.1f} {top - 5:.1f}) rotate(-60)"
+        parts.append(tag("text", name, transform=turned))
+    lean = longest[1] / 2
+    return _svg(parts, left + wide + lean, top + high + 1, title, class_="plot heat")
 
 
 def _diverging(matrix: np.ndarray) -> np.ndarray:
@@ -192,16 +195,22 @@ def png_address(pixels: np.ndarray) -> str:
     return "data:image/png;base64," + b64encode(data).decode()
 
 
-def ticks(values: np.ndarray, about: int = 5) -> np.ndarray:
-    """Return round numbers, evenly apart, that span `values`."""
-    low, high = float(np.min(values)), float(np.max(values))
-    if high - low < 1e-9 * max(abs(low), abs(high), 1e-9):
-        low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
+def reach(parts: Sequence[np.ndarray], pad: float = 0.04) -> tuple[float, float]:
+    """Return the least and the greatest of all values, a little apart from them."""
+    low = min(float(np.min(part)) for part in parts)
+    high = max(float(np.max(part)) for part in parts)
+    gap = pad * (high - low)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        gap = 0.5 * abs(high) or 1.0
+    return low - gap, high + gap
+
+
+def ticks(low: float, high: float, about: int = 5) -> np.ndarray:
+    """Return round numbers between two, evenly apart; zero is never negative."""
     rough = (high - low) / about
     step = 10 ** np.floor(np.log10(rough))
     step *= next(factor for factor in (1, 2, 5, 10) if factor * step >= rough * (1 - 1e-9))
-    first, last = np.floor(low / step + 1e-9), np.ceil(high / step - 1e-9)
-    return np.arange(first, last + 1) * step
+    return np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
 
 
 def thinned(x: np.ndarray, y: np.ndarray, most: int = 400) -> tuple[np.ndarray, np.ndarray]:
@@ -214,7 +223,12 @@ def thinned(x: np.ndarray, y: np.ndarray, most: int = 400) -> tuple[np.ndarray, 
 
 def number(value: float) -> str:
     """Return a number as people write it, with a true minus sign."""
-    return f"{value:.4g}".replace("-", "−") if value else "0"
+    return f"{value:.3g}".replace("-", "−") if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def percent(value: float) -> str:
+    """Return a share as people write it."""
+    return f"{number(100 * value)} %"
 
 
 def _svg(parts: Any, width: float, height: float, title: str, class_: str) -> Html:

@@ -107,6 +107,11 @@ class Learned:
     rows: np.ndarray  # which features of the queries, and of the items, it shows
     columns: np.ndarray
     symmetric: bool
+    of_distance: bool
+
+    def is_square_of(self, n_features: int) -> bool:
+        """Tell whether all of `n_features` are there, on both sides."""
+        return self.matrix.shape == (n_features, n_features)
 
     def pairs(self, most: int = 12) -> list[tuple[int, int, float]]:
         """Return the strongest pairs of features and their weights, strongest first."""
@@ -143,7 +148,7 @@ def learned_matrix(
     if isinstance(similarity, Mahalanobis):
         mapped = raw * left
         rows = columns = _largest((mapped**2).sum(axis=0), most)
-        return Learned(mapped[:, rows].T @ mapped[:, rows], rows, columns, True)
+        return Learned(mapped[:, rows].T @ mapped[:, rows], rows, columns, True, True)
     if items is None and raw.shape[0] == raw.shape[1]:
         size = (raw**2).sum(axis=1) * left**2 + (raw**2).sum(axis=0) * right**2
         rows = columns = _largest(size, most)
@@ -151,7 +156,7 @@ def learned_matrix(
         rows = _largest((raw**2).sum(axis=1) * left**2, most)
         columns = _largest((raw**2).sum(axis=0) * right**2, most)
     matrix = left[rows, None] * raw[np.ix_(rows, columns)] * right[columns]
-    return Learned(matrix, rows, columns, items is None and similarity.is_symmetric)
+    return Learned(matrix, rows, columns, items is None and similarity.is_symmetric, False)
 
 
 def _largest(sizes: np.ndarray, most: int) -> np.ndarray:

@@ -163,6 +163,6 @@ def _listed(
     if how.is_image:
         return tag("ol", *entries, class_="tiles")
     side = None if how.is_text else "number"
-    heads = [tag("th", shortened(head, 24), class_=side) for head in how.heads]
+    heads = [tag("th", shortened(head, 18), class_=side) for head in how.heads]
     head = tag("thead", tag("tr", tag("th", "row"), *heads))
     return scrolling(tag("table", head, tag("tbody", *entries)))

@@ -1,5 +1,6 @@
 """The sections of the report, in the order in which they are read."""
 
+import json
 import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -10,13 +11,16 @@ from likewise._validation import Rows, n_rows, take
 from likewise.evaluation import goodness
 from likewise.report._charts import (
     Line,
+    Scale,
     heat_map,
+    interval_axis,
     interval_plot,
     key,
     line_plot,
     number,
+    percent,
+    reach,
     scatter_plot,
-    ticks,
 )
 from likewise.report._findings import (
     MOST_ON_MAP,
@@ -52,35 +56,26 @@ def comparison_section(comparison: Sequence[Entry], measure: str) -> Section:
     """Return the table of what was compared, best first, with error bars."""
     ordered = sorted(comparison, key=lambda entry: -float(entry["mean"]))
     folds = [np.asarray(entry.get("scores", ()), dtype=np.float64) for entry in ordered]
-    reach = [
-        float(entry["mean"]) + sign * float(entry.get("deviation") or 0)
-        for entry in ordered
-        for sign in (-1, 1)
-    ]
-    marks = ticks(np.concatenate([np.array(reach), *folds]), about=4)
-    low, high = marks[0], marks[-1]
+    means = np.array([float(entry["mean"]) for entry in ordered])
+    deviations = np.array([float(entry.get("deviation") or 0) for entry in ordered])
+    scale = Scale(*reach([means - deviations, means + deviations, *filter(len, folds)]))
     lines = []
-    for entry, scores in zip(ordered, folds, strict=True):
-        deviation = float(entry.get("deviation") or 0)
-        plot = interval_plot(float(entry["mean"]), deviation, scores, low, high, entry["kind"])
+    for entry, mean, deviation, scores in zip(ordered, means, deviations, folds, strict=True):
         badge = tag("span", "chosen", class_="badge") if entry.get("chosen") else ""
+        plot = interval_plot(mean, deviation, scores, scale, entry["kind"])
+        name = [entry["name"], " ", badge, tag("small", entry["kind"])]
         lines.append(
             tag(
                 "tr",
-                tag("th", entry["name"], " ", badge, scope="row"),
-                tag("td", entry["kind"], class_=f"kind {entry['kind']}"),
+                tag("th", *name, scope="row"),
                 tag("td", shown(entry, measure), class_="number"),
                 tag("td", plot, class_="interval"),
                 class_="chosen" if entry.get("chosen") else None,
             )
         )
-    ends = [tag("span", number(value)) for value in (low, high)]
+    axis = interval_axis(scale, percent if measure == "accuracy" else number)
     heads = tag(
-        "tr",
-        tag("th", ""),
-        tag("th", "kind"),
-        tag("th", f"{measure} ± deviation", class_="number"),
-        tag("th", tag("div", *ends, class_="scale")),
+        "tr", tag("th", ""), tag("th", measure, class_="number"), tag("th", axis, class_="interval")
     )
     return section(
         "comparison",
@@ -100,7 +95,7 @@ def curve_section(history: Any, label: str | None) -> Section | None:
     if len(x) < 2:
         return None
     plot = line_plot([Line(y_label, x, y, "after")], x_label, y_label, f"{y_label} by {x_label}")
-    ends = f"From {number(y[0])} at the start to {number(y[-1])} at the end."
+    ends = f"The {y_label} went from {number(y[0])} to {number(y[-1])}."
     return section("curve", "How it learned", tag("p", ends), tag("figure", plot))
 
 
@@ -145,12 +140,13 @@ def goodness_section(
             continue
         found = goodness(similarity, take(X, rows), y[rows], form="rank")
         margins, shares = found.curve
+        margins, shares = np.append(margins[:1], margins), np.append(0, shares)
         lines.append(Line(f"{style}: {kind_of(similarity)}", shares, margins, style))
         said.append(tag("li", tag("b", f"{style}: "), found.sentence, "."))
     plot = line_plot(lines, "share of rows", "margin", "Margins in descending order")
     return section(
         "goodness",
-        "How good it is for telling classes apart",
+        "How well it tells classes apart",
         tag(
             "p",
             "A row's margin is 1 where every row of its own class is more alike than any other, 0 "
@@ -212,9 +208,15 @@ def map_section(
 
 
 def matrix_section(
-    learned: Learned, row_name: Callable[[int], str], column_name: Callable[[int], str]
+    learned: Learned,
+    row_name: Callable[[int], str],
+    column_name: Callable[[int], str],
+    image_shape: tuple[int, ...] | None = None,
 ) -> Section:
-    """Return the heat map of the learned matrix, and the strongest pairs of features."""
+    """Return the heat map of the learned matrix, and the strongest pairs of features.
+
+    Where features are the pixels of images, their own weights are also shown as an image.
+    """
     named = max(learned.matrix.shape) <= _MOST_NAMED
     plot = heat_map(
         learned.matrix,
@@ -222,6 +224,12 @@ def matrix_section(
         [column_name(j) for j in learned.columns] if named else None,
         "The learned matrix",
     )
+    figures = [tag("figure", plot)]
+    if image_shape is not None and learned.is_square_of(int(np.prod(image_shape))):
+        weights = np.diag(learned.matrix).reshape(image_shape)
+        caption = tag("figcaption", "The diagonal as an image: how much each pixel counts")
+        drawn = heat_map(weights, None, None, "How much each pixel counts")
+        figures.append(tag("figure", caption, drawn))
     pairs = learned.pairs()
     largest = max((abs(weight) for _, _, weight in pairs), default=1.0)
     lines = []
@@ -243,19 +251,23 @@ def matrix_section(
         )
     heads = tag("tr", tag("th", "features"), tag("th", "weight", class_="number"), tag("th", ""))
     shape = " × ".join(map(str, learned.matrix.shape))
+    meaning = (
+        "On the diagonal is how much a difference in one feature counts. Beside it, two features "
+        "in which rows differ in the same direction count more together (blue) or less (orange)."
+        if learned.of_distance
+        else "Where both features are high, query and item are more alike (blue) or less (orange)."
+    )
     return section(
         "matrix",
         "What it looks at",
         tag(
             "p",
-            "Blue is positive, orange negative, and the stronger the colour the more it counts. "
-            "Each entry is multiplied by how much its two features vary, so that units do not "
-            "matter. "
-            f"Shown are {shape} features.",
+            f"{meaning} The stronger the colour, the more it counts. Each entry is multiplied by "
+            f"how much its two features vary, so that units do not matter; {shape} are shown.",
         ),
         tag(
             "div",
-            tag("figure", plot),
+            tag("div", *figures),
             scrolling(tag("table", tag("thead", heads), tag("tbody", *lines))),
             class_="sides",
         ),
@@ -295,7 +307,8 @@ def _confusion_table(names: np.ndarray, counts: np.ndarray) -> Html:
         cells = []
         for j, count in enumerate(counts[i]):
             style = "right" if i == j else "wrong"
-            shade = f"--share:{100 * shares[i, j]:.0f}%"
+            # A rare mistake should still be seen.
+            shade = f"--share:{100 * max(shares[i, j], 0.2 if count else 0):.0f}%"
             cells.append(tag("td", count or "·", class_=f"number {style}", style=shade))
         lines.append(tag("tr", tag("th", shortened(name, 30), scope="row"), *cells))
     return scrolling(tag("table", tag("thead", heads), tag("tbody", *lines), class_="confusion"))
@@ -315,7 +328,7 @@ def default_snippets(after: Similarity, model_path: str) -> list[tuple[str, str]
     quoted = shlex.quote(model_path)
     python = f"""import likewise as lw
 
-model = lw.load({model_path!r})
+model = lw.load({json.dumps(model_path, ensure_ascii=False)})
 similarity = getattr(model, "similarity_", model)  # a learner carries what it learned
 matches = similarity.neighbors(queries, items, k=10)
 matches.ids, matches.scores"""

@@ -9,6 +9,8 @@ from likewise.similarities import Bilinear, Mahalanobis, Similarity
 
 Entry = Mapping[str, Any]
 
+_PLUS_MINUS = "\u00a0±\u00a0"  # no line breaks here
+
 
 def kind_of(similarity: Similarity) -> str:
     """Return what a similarity is, in words."""
@@ -51,7 +53,7 @@ def lead(comparison: Sequence[Entry], after: Similarity, measure: str, data: str
     reference = best_of(comparison, "reference")
     if reference is not None:
         sentences.append(_beside(chosen, reference, measure))
-    return " ".join(sentences)
+    return " ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences if sentence)
 
 
 def chosen_entry(comparison: Sequence[Entry]) -> Entry | None:
@@ -72,8 +74,9 @@ def shown(entry: Entry, measure: str) -> str:
     """Return mean and deviation, an accuracy in per cent."""
     mean, deviation = float(entry["mean"]), float(entry.get("deviation") or 0)
     if measure == "accuracy":
-        return f"{100 * mean:.1f} %" + (f" ± {100 * deviation:.1f}" if deviation else "")
-    return f"{mean:.3f}" + (f" ± {deviation:.3f}" if deviation else "")
+        error = f"{_PLUS_MINUS}{100 * deviation:.1f}" if deviation else ""
+        return f"{100 * mean:.1f}{error}\u00a0%"
+    return f"{mean:.3f}" + (f"{_PLUS_MINUS}{deviation:.3f}" if deviation else "")
 
 
 def differs(first: Entry, second: Entry) -> bool | None:
@@ -112,12 +115,10 @@ def _verdict(chosen: Entry, base: Entry) -> str:
 
 
 def _beside(chosen: Entry, reference: Entry, measure: str) -> str:
-    name = f"{reference['name']}, which is no similarity"
-    value = shown(reference, measure)
+    said = f"{reference['name']}, an outside reference, reaches {shown(reference, measure)}"
     if not differs(chosen, reference):
-        return f"As an outside reference, {name}, reaches {value}."
-    more = "more" if reference["mean"] > chosen["mean"] else "less"
-    return f"As an outside reference, {name}, reaches {more}: {value}."
+        return f"{said}."
+    return f"{said}, and that difference is larger than chance between folds would explain."
 
 
 def _of(measure: str) -> str:

@@ -30,7 +30,7 @@ from likewise.report._words import lead
 from likewise.similarities import Similarity
 
 _KINDS = ("baseline", "learned", "reference")
-_TELLING = 4  # features that stand for a row
+_TELLING = 3  # features that stand for a row
 
 # The page has no script and asks nobody for anything; the browser holds it to that.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -129,8 +129,7 @@ def write_report(
     labels = None if y is None else check_labels(y, "y", X, "X")
     feature_name = _namer(feature_names, "feature_names", X, "x")
     item_name = feature_name if items is None else _namer(item_names, "item_names", items, "item x")
-    if shown is not None:
-        check_same_length(X, "X", shown, "shown")
+    shown = _checked_shown(shown, X)
     if predictions is not None:
         predictions = _checked_predictions(predictions)
 
@@ -154,7 +153,8 @@ def write_report(
             sections.append(map_section(X, labels, before, after))
         work.advance()
         if learned is not None:
-            sections.append(matrix_section(learned, feature_name, item_name))
+            image_shape = shown.shape[1:] if of_query.is_image else None
+            sections.append(matrix_section(learned, feature_name, item_name, image_shape))
         if predictions is not None:
             sections.append(confusion_section(*predictions))
         if columns:
@@ -202,6 +202,20 @@ def _checked_rows(
         return X, after.check_items(items, "items")
     after.check_items(X, "X")
     return X, None
+
+
+def _checked_shown(shown: Any, X: Rows) -> Any:
+    """Return images as an array, texts as a list, or None."""
+    if shown is None:
+        return None
+    check_same_length(X, "X", shown, "shown")
+    dimensions = np.ndim(shown)
+    if dimensions not in (1, 3):
+        raise ValueError(
+            "shown must be a list of texts, or images as an array of shape (n_rows, height, width),"
+            f" but {dimensions}-D was given."
+        )
+    return list(shown) if dimensions == 1 else np.asarray(shown)
 
 
 def _checked_predictions(predictions: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -257,7 +271,7 @@ def _page(title: str, sentence: str, notes: Sequence[str], sections: list[Sectio
     aside = tag("aside", *(tag("p", note) for note in notes), class_="notes") if notes else ""
     top = tag(
         "header",
-        tag("p", "likewise", class_="over"),
+        tag("p", "likewise · what was learned", class_="over"),
         tag("h1", title),
         tag("p", sentence, class_="lead"),
         aside,
