@@ -21,7 +21,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
@@ -32,7 +33,7 @@ import numpy as np
 from likewise._validation import is_sparse
 from likewise.exceptions import ModelFileError
 
-__all__ = ["load", "save"]
+__all__ = ["check_place", "load", "save", "whole_file"]
 
 _FORMAT_VERSION = 1
 _DEEPEST = 20  # levels of nesting in the header's JSON
@@ -41,17 +42,23 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 # The only classes that a file can name. Each lives in the room given here.
 _HOMES = {
     "AROMA": "learners",
+    "BalancedWinnow": "classifiers",
     "Bilinear": "similarities",
     "Columns": "tables",
     "DiagonalState": "learners",
     "FactoredState": "learners",
     "LMNN": "learners",
+    "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",
+    "MedianBinarizer": "features",
+    "Naive": "similarities",
     "OASIS": "learners",
     "OasisState": "learners",
     "Precomputed": "similarities",
+    "Ranked": "similarities",
     "SimilarityClassifier": "classifiers",
     "TableModel": "tables",
+    "SimilarityFeatureClassifier": "classifiers",
 }
 
 
@@ -75,12 +82,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     """
     from safetensors.numpy import save_file
 
-    target = Path(os.path.realpath(path))  # a link stays a link
-    if target.is_dir():
-        raise IsADirectoryError(f"path must be a file, but {target} is a folder.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"path lies in {target.parent}, and there is no such folder.")
-
+    target = check_place(path)
     writer = _Writer()
     header = {
         "format": "likewise",
@@ -88,17 +90,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         "written_by": f"likewise {_package_version()}",
         **writer.header_of(model),
     }
-    unfinished = target.with_name(f".{token_hex(8)}.unfinished")
-    try:
-        unfinished.touch(exist_ok=False)
-        mode = (target if target.exists() else unfinished).stat().st_mode
+    with whole_file(target) as unfinished:
         save_file(writer.tensors, unfinished, metadata=header)
-        unfinished.chmod(mode)  # safetensors leaves a file that only its owner can read
-        _sync(unfinished)
-        os.replace(unfinished, target)
-        _sync(target.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -130,6 +123,34 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(
             f"{source} is not a readable model: it is damaged or of another kind ({error})."
         ) from error
+
+
+def check_place(path: str | os.PathLike[str]) -> Path:
+    """Return the file that `path` names, or refuse a place where none can be written."""
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.is_dir():
+        raise IsADirectoryError(f"path must be a file, but {target} is a folder.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path lies in {target.parent}, and there is no such folder.")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"path lies in {target.parent}, where nothing may be written.")
+    return target
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """Yield a file to write into, which takes the place of `target` if all goes well."""
+    unfinished = target.with_name(f".{token_hex(8)}.unfinished")
+    try:
+        unfinished.touch(exist_ok=False)
+        mode = (target if target.exists() else unfinished).stat().st_mode
+        yield unfinished
+        unfinished.chmod(mode)  # safetensors leaves a file that only its owner can read
+        _sync(unfinished)
+        os.replace(unfinished, target)
+        _sync(target.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _check_origin(header: dict[str, str], source: Path) -> None:

@@ -379,7 +379,7 @@ class _Fold:
 
 
 def _threads(family: Family) -> Any:
-    """Hold outsiders to one thread: theirs wait for each other actively, which can take for ever."""
+    """Hold outsiders to one thread: theirs wait for each other actively, maybe for ever."""
     return threadpool_limits(limits=1) if family.kind == "reference" else nullcontext()
 
 
