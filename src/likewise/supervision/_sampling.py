@@ -7,6 +7,7 @@ import numpy as np
 from likewise._validation import check_choice, check_number, check_whole_number, is_sparse
 
 _TRIES = 100  # draws again where an item was drawn that may not be the farther one
+_TRIES_AT_HARD = 5  # the top of a good ranking may hold none
 
 
 class TripletSource(Protocol):
@@ -137,8 +138,8 @@ class RelevanceTriplets:
         )
         if len(self.queries) == 0:
             raise ValueError(
-                "relevance has no item of a positive grade above that of another, so no item is "
-                "closer than another."
+                "relevance has no positive grade that is above another, so no item is closer than "
+                "another."
             )
         self._reach = np.concatenate([[0.0], np.cumsum(self._pairs.data)])
         self._keys = rows * self._n_items + grades.indices
@@ -172,11 +173,13 @@ class RelevanceTriplets:
         if self._judged_only:
             farther = self._judged_below(query, grade, rng)
         if self._ranking is not None:
-            hard = rng.random(len(query)) < self._hard
-            places = rng.integers(self._ranking.shape[1], size=len(query))
-            top = self._ranking[query, places].astype(np.int64)
-            hard &= self._grade_of(query, top) < grade
-            farther = np.where(hard, top, farther)
+            hard = np.flatnonzero(rng.random(len(query)) < self._hard)
+            for _ in range(_TRIES_AT_HARD):
+                places = rng.integers(self._ranking.shape[1], size=len(hard))
+                top = self._ranking[query[hard], places].astype(np.int64)
+                fits = self._grade_of(query[hard], top) < grade[hard]
+                farther[hard[fits]] = top[fits]
+                hard = hard[~fits]
         pending = np.flatnonzero(farther < 0)
         for _ in range(_TRIES):
             if len(pending) == 0:
