@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from likewise.evaluation import compare as compare
     from likewise.evaluation import evaluate_retrieval as evaluate_retrieval
     from likewise.learners import LMNN as LMNN
+    from likewise.learners import SiLA as SiLA
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
     from likewise.similarities import Foldable as Foldable
@@ -41,6 +42,7 @@ _HOMES = {
     "Matches": "similarities",
     "Precomputed": "similarities",
     "RetrievalReport": "evaluation",
+    "SiLA": "learners",
     "Similarity": "similarities",
     "SimilarityClassifier": "classifiers",
     "as_similarity": "similarities",

@@ -44,6 +44,7 @@ _HOMES = {
     "LMNN": "learners",
     "Mahalanobis": "similarities",
     "Precomputed": "similarities",
+    "SiLA": "learners",
     "SimilarityClassifier": "classifiers",
 }
 

@@ -10,10 +10,12 @@ _HOMES = {
     "edge_distances": "_edges",
     "edge_forces": "_edges",
     "incidence": "_edges",
+    "lower_bounds": "_sila",
     "margin_costs": "_lmnn",
     "scan_impostors": "_lmnn",
     "scan_products": "_topk",
     "scan_scores": "_topk",
+    "visit_rows": "_sila",
 }
 
 __getattr__, __dir__ = attach(__name__, _HOMES)
