@@ -6,6 +6,9 @@ the Gram matrix at hand they are sums of a few of its rows.
 
 Where mistakes are rare, each row keeps a lower bound of its margin, which every mistake lowers by
 as much as it can have done harm. A row whose bound is above 0 is no mistake and is not scored.
+
+The diagonal form has neither: what a mistake adds to it is of full rank in the scores. There each
+mistake ends its block.
 """
 
 from functools import cached_property
@@ -16,7 +19,6 @@ from likewise import kernels
 from likewise._validation import Rows
 from likewise.learners._voted import Form, Updates, VotedSum
 from likewise.similarities._rows import (
-    lengths,
     map_rows,
     paired_products,
     products,
@@ -32,7 +34,7 @@ _SCORES_IN_BLOCK = 2**21
 _MOST_ROWS_IN_BLOCK = 256
 _MISTAKES_IN_BLOCK = 24  # about as many as cost no more than another product
 _CAPACITY = 64
-_RARE = 0.25  # below this share of mistakes, bounds are worth their keep
+_RARE = 0.02  # below this share of mistakes, bounds are worth their keep
 
 
 class SortedRows:
@@ -135,7 +137,7 @@ class Visits:
             n_scored += n_visited
         self.voted.n_visits += n
         self._share = n_mistakes / n
-        if not self._tracking and self._share < _RARE:
+        if not self._tracking and self._share < _RARE and self.voted.form != "diagonal":
             self._tracking = True
             self._bounds.fill(-np.inf)
         return n_mistakes, n_scored
@@ -179,9 +181,7 @@ class Visits:
             self._complete(rows, n_mistakes - 1)
         if n_mistakes:
             made = self._updates(rows, places, slice(0, n_mistakes))
-            added = voted.add(made)
-            if diagonal and self._tracking:
-                self._bounds -= (1 + 1e-10) * np.abs(added).max() * self._diagonal_reach
+            voted.add(made)
         return at, n_mistakes
 
     def _updates(self, rows: np.ndarray, places: np.ndarray, which: slice) -> Updates:
@@ -223,14 +223,6 @@ class Visits:
         return tuple(
             np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)
         )  # type: ignore[return-value]
-
-    @cached_property
-    def _diagonal_reach(self) -> np.ndarray:
-        """By how much a margin can change when no entry of the diagonal changes by more than 1."""
-        size = lengths(self.rows.X)
-        n_targets = (self._target_weights > 0).sum(axis=1)
-        widest = np.maximum(self._inverse[0], self._target_weights.max(axis=1))
-        return (n_targets + self._n_others) * size * size.max() * widest
 
 
 def starting_matrix(n_features: int, form: Form, init: str, norm: str) -> np.ndarray:

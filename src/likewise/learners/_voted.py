@@ -124,10 +124,9 @@ class VotedSum:
     recent: Updates
     starts: list[Start] = field(default_factory=list)
 
-    def add(self, updates: Updates) -> np.ndarray:
-        """Take in updates; return what they add to A."""
-        added = updates.total(self.X, self.form)
-        self.A += added
+    def add(self, updates: Updates) -> None:
+        """Take in updates."""
+        self.A += updates.total(self.X, self.form)
         self.weighted += updates.total(self.X, self.form, updates.visits)
         self.n_updates += len(updates)
         for start in self.starts:
@@ -135,7 +134,6 @@ class VotedSum:
                 start.next_visits = int(updates.visits[0])
         if self.tail is not None:
             self.recent = self.recent.then(updates)[-self.tail :]
-        return added
 
     def mark(self) -> None:
         """Let a tail begin with the next update."""
