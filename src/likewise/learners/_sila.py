@@ -300,11 +300,11 @@ class SiLA(BaseEstimator):
         found = [run.result() for run in runs]
         learned = [Bilinear(W, norm=self.norm) for W, _, _ in found]
         epochs, tails = [epoch for _, epoch, _ in found], [tail for _, _, tail in found]
-        history = self.history_ if more else []
+        history = list(self.history_) if more else []
         for of_epoch in zip(*(run.history for run in runs), strict=True):
             for label, entry in zip(self.classes_, of_epoch, strict=False):
                 name = {"class": label.item() if isinstance(label, np.generic) else label}
-                history = [*history, {**(name if one_each else {}), **entry}]
+                history.append({**(name if one_each else {}), **entry})
         for stale in ("similarity_", "similarities_", "state_"):
             self.__dict__.pop(stale, None)
         if one_each:
