@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from likewise import kernels
 from likewise._progress import LongWork, show_progress
-from likewise._threads import for_each
+from likewise._threads import for_each, slices
 from likewise._validation import Rows, check_choice, check_number, check_whole_number, is_sparse
 from likewise.learners._visits import SortedRows, Visits, starting_matrix
 from likewise.learners._voted import Form, Updates, VotedSum
@@ -24,6 +25,8 @@ Norm = Literal["cosine", "dice", "jaccard", "none"]
 
 _WIDEST = 16_384  # three matrices of that width take 6 GiB
 _MULTIPLICATIONS_A_STEP = 50_000_000  # some hundredths of a second, between looks at Ctrl-C
+
+_SCORES_AT_A_TIME = 4_000_000
 
 
 class SiLA(BaseEstimator):
@@ -373,7 +376,7 @@ class _Run:
 class _Choice:
     """The best matrix so far, by nearest neighbours of the rows that are not learned from.
 
-    Tried are every epoch up to the 32nd and 32 in each doubling from there; in each the sum of all
+    Tried are every epoch up to the 16th and 8 in each doubling from there; in each the sum of all
     matrices and, unless a tail is given, of those since an epoch that is a power of two. Of equal
     ones the later, which has seen more, is kept, and of these the longer tail.
     """
@@ -391,7 +394,7 @@ class _Choice:
     def look(self, voted: VotedSum, epoch: int) -> None:
         """Try the epoch that has just ended."""
         power = epoch.bit_length() - 1
-        if epoch % max(1, 2 ** (power - 5)):
+        if epoch % max(1, 2 ** (power - 3)):
             return
         self._try(voted.total(), epoch, voted.tail, at_least=True)
         if voted.tail is not None:
@@ -405,12 +408,21 @@ class _Choice:
 
     def _try(self, W: np.ndarray, epoch: int, tail: int | None, *, at_least: bool) -> None:
         similarity = Bilinear(W, norm=self._norm)
-        k = min(self._k, len(self._labels))
-        neighbors = self._labels[similarity.neighbors(self._queries, self._items, k).ids]
-        votes = majority_votes(neighbors, int(self._labels.max()) + 1)
-        accuracy = float(np.mean(votes.argmax(axis=1) == self._truth))
+        n_right = 0
+        for part in slices(len(self._truth), max(1, _SCORES_AT_A_TIME // len(self._labels))):
+            scores = similarity.score(self._queries[part], self._items)
+            votes = majority_votes(self._nearest_labels(scores), int(self._labels.max()) + 1)
+            n_right += np.count_nonzero(votes.argmax(axis=1) == self._truth[part])
+        accuracy = n_right / len(self._truth)
         if accuracy > self.accuracy or (at_least and accuracy == self.accuracy):
             self.accuracy, self.W, self.n_epochs, self.tail = accuracy, W, epoch, tail
+
+    def _nearest_labels(self, scores: np.ndarray) -> np.ndarray:
+        """Return the labels of each row's nearest, without what a search does for many rows."""
+        shape = len(scores), min(self._k, len(self._labels))
+        best, ids = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64)
+        kernels.scan_scores(scores, 0, np.full(len(scores), -1), best, ids)
+        return self._labels[np.take_along_axis(ids, np.lexsort((ids, -best)), axis=1)]
 
 
 def _base(norm: str) -> Any:
