@@ -218,7 +218,8 @@ def test_partial_fit_refuses_what_would_not_go_on(rows, parameters, change, mess
 
 
 def test_a_wide_sparse_set_can_have_a_diagonal(rng):
-    X = csr_array((rng.random(80), (np.arange(80) % 40, rng.integers(20_000, size=80))), (40, 20_000))
+    where = np.arange(80) % 40, rng.integers(20_000, size=80)
+    X = csr_array((rng.random(80), where), (40, 20_000))
     sila = lw.SiLA("diagonal", n_epochs=2).fit(X, np.arange(40) % 2)
     assert sila.similarity_.W.shape == (20_000,)
 
@@ -262,13 +263,11 @@ def test_the_number_of_threads_does_not_matter(rows):
 
 
 def test_memory_does_not_grow_with_the_sequence(rng):
-    """Some thousand matrices of 80 × 80 would take 51 kB each."""
-    X, y = rng.normal(size=(400, 80)), rng.integers(2, size=400)
+    X, y = rng.normal(size=(400, 40)), rng.integers(4, size=400)
     lw.SiLA(n_epochs=1).fit(X, y)
     for tail in (None, 1000):
         tracemalloc.start()
-        sila = lw.SiLA(n_epochs=60, tail=tail).fit(X, y)
+        sila = lw.SiLA(n_epochs=20, tail=tail).fit(X, y)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 200 * 80 * 80 * 8
-    assert sila.n_updates_ > 1000
+        assert peak < sila.n_updates_ * 40 * 40 * 8 / 10

@@ -37,8 +37,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
     ----------
     learner : estimator, optional
         Cloned and fitted; its `similarity_`, or its linear map, is used. Give this or `similarity`.
-        A learner that leaves `similarities_`, one a class, is asked by each of them whether a row is
-        of its class or of another, and the class that leads by most is predicted.
+        Where it leaves `similarities_`, one a class, each says whether a row is of its class or
+        of another, and the class that leads by most is predicted.
     similarity : str or Similarity, default="euclidean"
         A name (see `likewise.as_similarity`) or a similarity. With ``"precomputed"`` X is a matrix
         of similarities, at `fit` square and at `predict` with a column for each training row; with
@@ -125,8 +125,9 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         if rule == "energy":
             radii = -target_neighbors(base, X, items, y, self.n_neighbors)[1]
         # All at once, so that a fit that fails leaves what an earlier one has learned.
-        self.learner_, self.similarities_ = learner, one_each
-        self.similarity_ = base if one_each is None else None
+        self.learner_ = learner
+        self.similarities_: Any = one_each
+        self.similarity_: Any = base if one_each is None else None
         self.classes_, self.labels_ = classes, labels
         self.items_, self.radii_ = items, radii
         return self

@@ -3,7 +3,7 @@
 import zlib
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -167,7 +167,7 @@ class SiLA(BaseEstimator):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the class {unknown[0]!s}, which was not there at fit.")
-        states = self.state_ if one_each else [self.state_]
+        states: list[Any] = self.state_ if one_each else [self.state_]  # type: ignore[assignment]
         self._check_states(states, X, y)
         return self._train(X, y, np.zeros(len(y), dtype=bool), states[0]["seed"], states)
 
@@ -243,7 +243,7 @@ class SiLA(BaseEstimator):
                 choice = _Choice(self, X, labels, held_out, binary)
             runs.append(_Run(visits, choice, begun))
         self._visit(runs, rows, begun, seed)
-        self.classes_ = classes
+        self.classes_: np.ndarray = classes
         self._publish(runs, states is not None, {"seed": seed, "checksum": _checksum(X, y)})
         return self
 
@@ -264,7 +264,7 @@ class SiLA(BaseEstimator):
             yield (rows.labels == c).astype(np.int64), reach, sort(own)
 
     def _start(self, rows: SortedRows, state: dict[str, Any] | None) -> VotedSum:
-        form = cast(Form, self.form)
+        form = self.form
         if state is None:
             A = starting_matrix(rows.X.shape[1], form, self.init, self.norm)
             none = Updates.none(self.n_neighbors)
@@ -316,7 +316,7 @@ class SiLA(BaseEstimator):
             self.similarity_ = learned[0]
         self.n_epochs_ = epochs if one_each else epochs[0]
         self.tail_ = tails if one_each else tails[0]
-        self.history_ = history
+        self.history_: list[dict[str, Any]] = history
         self.n_updates_ = sum(run.voted.n_updates for run in runs)
         if not self.early_stopping:
             states = [{**run.state(), **about} for run in runs]
@@ -348,7 +348,7 @@ class _Run:
         for epoch in epochs:
             mistakes, scored = self.visits.epoch(order(epoch))
             self.n_epochs = epoch + 1
-            entry = {"epoch": epoch + 1, "mistakes": mistakes, "scored": scored}
+            entry: dict[str, Any] = {"epoch": epoch + 1, "mistakes": mistakes, "scored": scored}
             if self.choice is not None:
                 self.choice.look(self.voted, epoch + 1)
                 entry["accuracy"] = self.choice.accuracy
@@ -386,7 +386,7 @@ class _Choice:
     ) -> None:
         if binary is not None:
             labels = (labels == binary).astype(np.int64)
-        self._norm, self._k = cast(Norm, learner.norm), learner.n_neighbors
+        self._norm, self._k = learner.norm, learner.n_neighbors
         self._items, self._queries = X[np.flatnonzero(~held_out)], X[np.flatnonzero(held_out)]
         self._labels, self._truth = labels[~held_out], labels[held_out]
         self.accuracy = -1.0
@@ -412,7 +412,7 @@ class _Choice:
         for part in slices(len(self._truth), max(1, _SCORES_AT_A_TIME // len(self._labels))):
             scores = similarity.score(self._queries[part], self._items)
             votes = majority_votes(self._nearest_labels(scores), int(self._labels.max()) + 1)
-            n_right += np.count_nonzero(votes.argmax(axis=1) == self._truth[part])
+            n_right += int(np.count_nonzero(votes.argmax(axis=1) == self._truth[part]))
         accuracy = n_right / len(self._truth)
         if accuracy > self.accuracy or (at_least and accuracy == self.accuracy):
             self.accuracy, self.W, self.n_epochs, self.tail = accuracy, W, epoch, tail
@@ -464,5 +464,5 @@ def _checksum(X: Rows, y: np.ndarray) -> int:
     parts = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
     found = zlib.crc32("".join(map(str, y)).encode())
     for part in parts:
-        found = zlib.crc32(np.ascontiguousarray(part), found)
+        found = zlib.crc32(np.ascontiguousarray(part).tobytes(), found)
     return found

@@ -220,9 +220,8 @@ class Visits:
         # xᵀy ≤ min(‖x‖₁, ‖y‖₁) for values in [0, 1], so Jaccard's N is at least the larger
         smallest = sizes + least if self.rows.norm == 1 else np.maximum(sizes, least)
         largest = sizes + most
-        return tuple(
-            np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)
-        )  # type: ignore[return-value]
+        inverse = [np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)]
+        return inverse[0], inverse[1]
 
 
 def starting_matrix(n_features: int, form: Form, init: str, norm: str) -> np.ndarray:

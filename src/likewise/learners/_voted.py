@@ -66,16 +66,17 @@ class Updates:
     def total(self, X: Rows, form: Form, factors: np.ndarray | None = None) -> np.ndarray:
         """Return the sum of what they add to A, each times its factor."""
         found: Any = 0.0
+        if factors is None:
+            factors = np.ones(len(self))
         for part in slices(len(self), _UPDATES_AT_A_TIME):
             some = self[part]
             D = some.differences(X)
-            found = found + _products(X[some.rows], D, form, None if factors is None else factors[part])
+            found = found + _products(X[some.rows], D, form, factors[part])
         return found
 
 
-def _products(rows: Rows, D: Rows, form: Form, factors: np.ndarray | None) -> np.ndarray:
-    if factors is not None:
-        D = D.multiply(factors[:, None]).tocsr() if is_sparse(D) else D * factors[:, None]
+def _products(rows: Rows, D: Rows, form: Form, factors: np.ndarray) -> np.ndarray:
+    D = D.multiply(factors[:, None]).tocsr() if is_sparse(D) else D * factors[:, None]
     if form == "diagonal":
         if is_sparse(D):
             return np.asarray(rows.multiply(D).sum(axis=0)).ravel()

@@ -140,7 +140,7 @@ def _without_learning(name: str, published: dict[str, float], splits: list[Split
         if method not in published:
             continue
         rule, similarity = method.split()
-        neighbors = _NEIGHBORS
+        neighbors: tuple[int, ...] = _NEIGHBORS
         if rule == "kNN":
             found = [_one_against_rest(similarity, *split) for split in splits]
         else:
@@ -226,9 +226,7 @@ def _all_classes(name: str, published: dict[str, float], splits: list[Split]) ->
     setting, neighbors = f"{name}, all classes", _LEARNED_NEIGHBORS[name]
     for form, init in _FORMS:
         accuracy = [
-            [
-                _accuracy(split, _learner(form, init, name, k, "multiclass"), k) for k in neighbors
-            ]
+            [_accuracy(split, _learner(form, init, name, k, "multiclass"), k) for k in neighbors]
             for split in splits
         ]
         title = f"SiLA {form}" + (" from I" if init == "base" else "")
