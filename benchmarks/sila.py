@@ -67,7 +67,8 @@ def _visit_by_visit(case: dict[str, Any], data: Any) -> Any:
                 scores = X @ (x @ A)
                 others = of_others[y[i]]
                 far = scores[others]
-                nearest = np.argpartition(-far, _K)[:_K]
+                # At A = 0 all scores tie, and the lower rows are to be taken.
+                nearest = np.argpartition(-far, _K)[:_K] if n_visits else np.arange(_K)
                 if scores[targets[i]].sum() - far[nearest].sum() <= 0:
                     d = X[targets[i]].sum(axis=0) - X[others[nearest]].sum(axis=0)
                     added = np.outer(x, d)

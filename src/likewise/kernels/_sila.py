@@ -12,6 +12,21 @@ _SAFETY = 1e-10  # a margin nearer to 0 than this share of its terms is always c
 
 
 @kernel
+def _add_pairs(left, right, n_pairs, row, start, stop, out):
+    """Add left[u, row] right[u] of every pair; four at a time, to pass less often over `out`."""
+    whole = n_pairs - n_pairs % 4
+    for u in range(0, whole, 4):
+        a, b, c, d = left[u, row], left[u + 1, row], left[u + 2, row], left[u + 3, row]
+        p, q, r, s = right[u], right[u + 1], right[u + 2], right[u + 3]
+        for j in range(start, stop):
+            out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
+    for u in range(whole, n_pairs):
+        a, p = left[u, row], right[u]
+        for j in range(start, stop):
+            out[j] += a * p[j]
+
+
+@kernel
 def _changed_scores(block, left, right, n_mistakes, symmetric, row, out):
     """Write a row of the block with what the block's mistakes have added to it."""
     n = out.shape[0]
@@ -19,14 +34,9 @@ def _changed_scores(block, left, right, n_mistakes, symmetric, row, out):
         stop = min(start + _STRIP, n)
         for j in range(start, stop):
             out[j] = block[j]
-        for u in range(n_mistakes):
-            weight = left[u, row]
-            for j in range(start, stop):
-                out[j] += weight * right[u, j]
-            if symmetric:
-                weight = right[u, row]
-                for j in range(start, stop):
-                    out[j] += weight * left[u, j]
+        _add_pairs(left, right, n_mistakes, row, start, stop, out)
+        if symmetric:
+            _add_pairs(right, left, n_mistakes, row, start, stop, out)
 
 
 @kernel
