@@ -177,10 +177,10 @@ def test_partial_fit_learns_from_other_rows(rng):
     X, y = rows_for("cosine", rng)
     more, labels = rows_for("cosine", rng)
     sila = lw.SiLA(n_epochs=1).fit(X, y).partial_fit(more, labels)
-    both = [oracle.train(X, y, 3, 1)[0]]
-    start = both[0][-1][0]
-    assert_allclose(sila.state_["n_visits"], 72)
-    assert not np.allclose(sila.state_["A"], start)
+    first, mistakes = oracle.train(X, y, 3, 1)
+    second, later = oracle.train(more, labels, 3, 1, start=first[-1][0])
+    assert mistakes_of(sila) == mistakes + later
+    assert_allclose(sila.similarity_.W, oracle.voted(first) + oracle.voted(second), rtol=1e-10)
 
 
 def test_a_shuffled_order_is_another_in_every_epoch_and_the_same_for_a_seed(rng):
@@ -267,7 +267,6 @@ def test_separable_rows_cause_no_more_mistakes_than_the_theorem_allows(seed, for
         largest = max(largest, np.linalg.norm(near) + sum(sorted(sizes)[-k:]))
     if min(margins) > 0:  # separable, and here is a matrix that does it
         assert mistakes_of(sila)[0] <= (largest / min(margins)) ** 2
-        assert mistakes_of(sila)[-1] == 0 or sila.n_updates_ > 0
 
 
 def test_validation_keeps_the_matrix_that_was_best(rng):

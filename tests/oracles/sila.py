@@ -47,11 +47,13 @@ def targets(X, y, k, norm):
     return [nearest(base, X, i, members[i], k, norm) for i in range(len(X))]
 
 
-def train(X, y, k, n_epochs, *, form="square", norm="cosine", init="zero", orders=None):
-    """Return the sequence [(A_1, w_1), ...] and the mistakes of each epoch."""
+def train(X, y, k, n_epochs, *, form="square", norm="cosine", init="zero", orders=None,
+          start=None):  # fmt: skip
+    """Return the sequence [(A_1, w_1), ...], from `start` if given, and each epoch's mistakes."""
     X = np.asarray(X, dtype=np.float64)
     p = X.shape[1]
     A = BASE[norm] * np.eye(p) if init == "base" else np.zeros((p, p))
+    A = A if start is None else start
     T = targets(X, y, k, norm)
     others = [[j for j in range(len(X)) if y[j] != y[i]] for i in range(len(X))]
     sequence, mistakes = [[A, 0]], []
