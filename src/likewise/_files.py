@@ -49,6 +49,7 @@ _HOMES = {
     "OASIS": "learners",
     "OasisState": "learners",
     "Precomputed": "similarities",
+    "SiLA": "learners",
     "SimilarityClassifier": "classifiers",
 }
 

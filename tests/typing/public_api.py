@@ -35,6 +35,7 @@ def learn(X: np.ndarray, y: list[str]) -> lw.Similarity:
     """Fit a learner, by itself or inside a classifier."""
     learner = lw.LMNN(n_neighbors=3, c=0.1)
     lw.SimilarityClassifier(learner=learner).fit(X, y)
+    lw.SimilarityClassifier(learner=lw.SiLA("symmetric", norm="dice", tail=5)).fit(X, y)
     learned: lw.Similarity = learner.fit(X, y).similarity_
     return learned
 

@@ -17,6 +17,7 @@ _HOMES = {
     "list_csr_differences": "_gather",
     "list_csr_rows": "_gather",
     "list_rows": "_gather",
+    "lower_bounds": "_sila",
     "margin_costs": "_lmnn",
     "oasis_dense": "_online",
     "oasis_lists": "_online",
@@ -24,6 +25,7 @@ _HOMES = {
     "scan_products": "_topk",
     "scan_scores": "_topk",
     "spread_lists": "_gather",
+    "visit_rows": "_sila",
 }
 
 __getattr__, __dir__ = attach(__name__, _HOMES)
