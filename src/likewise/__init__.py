@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from likewise._files import load as load
     from likewise._files import save as save
     from likewise._progress import show_progress as show_progress
+    from likewise.classifiers import BalancedWinnow as BalancedWinnow
     from likewise.classifiers import SimilarityClassifier as SimilarityClassifier
+    from likewise.classifiers import SimilarityFeatureClassifier as SimilarityFeatureClassifier
     from likewise.evaluation import Comparison as Comparison
+    from likewise.evaluation import Goodness as Goodness
     from likewise.evaluation import RetrievalReport as RetrievalReport
     from likewise.evaluation import compare as compare
     from likewise.evaluation import evaluate_retrieval as evaluate_retrieval
+    from likewise.evaluation import goodness as goodness
+    from likewise.features import LandmarkFeatures as LandmarkFeatures
+    from likewise.features import MedianBinarizer as MedianBinarizer
     from likewise.learners import AROMA as AROMA
     from likewise.learners import LMNN as LMNN
     from likewise.learners import OASIS as OASIS
@@ -29,7 +35,9 @@ if TYPE_CHECKING:
     from likewise.similarities import Foldable as Foldable
     from likewise.similarities import Mahalanobis as Mahalanobis
     from likewise.similarities import Matches as Matches
+    from likewise.similarities import Naive as Naive
     from likewise.similarities import Precomputed as Precomputed
+    from likewise.similarities import Ranked as Ranked
     from likewise.similarities import Similarity as Similarity
     from likewise.similarities import as_similarity as as_similarity
     from likewise.similarities import from_callable as from_callable
@@ -37,19 +45,26 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AROMA": "learners",
+    "BalancedWinnow": "classifiers",
     "Bilinear": "similarities",
     "Comparison": "evaluation",
     "Explanation": "similarities",
     "Foldable": "similarities",
+    "Goodness": "evaluation",
     "LMNN": "learners",
+    "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",
     "Matches": "similarities",
+    "MedianBinarizer": "features",
+    "Naive": "similarities",
     "OASIS": "learners",
     "Precomputed": "similarities",
+    "Ranked": "similarities",
     "RetrievalReport": "evaluation",
     "SiLA": "learners",
     "Similarity": "similarities",
     "SimilarityClassifier": "classifiers",
+    "SimilarityFeatureClassifier": "classifiers",
     "as_similarity": "similarities",
     "compare": "evaluation",
     "datasets": "datasets",
@@ -57,6 +72,7 @@ _HOMES = {
     "exceptions": "exceptions",
     "from_callable": "similarities",
     "from_distance": "similarities",
+    "goodness": "evaluation",
     "load": "_files",
     "metrics": "metrics",
     "save": "_files",

@@ -41,16 +41,22 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 # The only classes that a file can name. Each lives in the room given here.
 _HOMES = {
     "AROMA": "learners",
+    "BalancedWinnow": "classifiers",
     "Bilinear": "similarities",
     "DiagonalState": "learners",
     "FactoredState": "learners",
     "LMNN": "learners",
+    "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",
+    "MedianBinarizer": "features",
+    "Naive": "similarities",
     "OASIS": "learners",
     "OasisState": "learners",
     "Precomputed": "similarities",
+    "Ranked": "similarities",
     "SiLA": "learners",
     "SimilarityClassifier": "classifiers",
+    "SimilarityFeatureClassifier": "classifiers",
 }
 
 

@@ -186,8 +186,8 @@ def a_file_gives_back_the_same_bits(case):
     s = case.similarity
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
-        if isinstance(s, Function):
-            with pytest.raises(TypeError, match="a model file cannot hold"):
+        if isinstance(getattr(s, "similarity", s), Function):
+            with pytest.raises(TypeError, match=r"a model file cannot hold|cannot be stored"):
                 s.save(path)
             assert list(Path(folder).iterdir()) == []
             return
@@ -200,6 +200,8 @@ def a_file_gives_back_the_same_bits(case):
             assert (one.dtype, one.shape) == (other.dtype, other.shape)
             assert one.tobytes() == other.tobytes()
             assert not other.flags.writeable
+        elif isinstance(one, lw.Similarity):
+            assert repr(one) == repr(other)
         else:
             assert one == other
     before, after = (x.score(case.queries, case.items) for x in (s, loaded))

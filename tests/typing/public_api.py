@@ -142,6 +142,21 @@ def evaluate(X: np.ndarray, y: np.ndarray) -> str:
     return comparison.table().to_markdown() + str(retrieval.table())
 
 
+def landmarks(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Make features of similarities, learn on them, and tell how good a similarity is."""
+    assert_type(lw.Ranked(X, "cosine", transductive=True).closer(X, X), np.ndarray)
+    features = lw.LandmarkFeatures(lw.Naive(), 50, boolean=(0.1, 0.2), base="euclidean")
+    assert_type(features.fit(X), lw.LandmarkFeatures)
+    booleans: np.ndarray = lw.MedianBinarizer().fit(X).transform(X)
+    winnow = lw.BalancedWinnow(margin=0.2).partial_fit(booleans, y, classes=[0, 1])
+    assert_type(winnow.fit(booleans, y), lw.BalancedWinnow)
+    report = lw.goodness("ranked", X, y, form="mean")
+    assert_type(report, lw.Goodness)
+    assert_type(report.gamma(0.1) + report.epsilon(0.1), float)
+    assert_type(lw.metrics.sampling_error(10, 100), float)
+    return lw.SimilarityFeatureClassifier(use="both", classifier=winnow).fit(X, y).predict(X)
+
+
 def measure(gains: np.ndarray, n_relevant: np.ndarray) -> None:
     """Call the pure functions."""
     assert_type(lw.metrics.precision_at(gains, 5), np.ndarray)

@@ -1,5 +1,7 @@
-"""Classifiers that need only a similarity."""
+"""Classifiers that need only a similarity, or features made of one."""
 
+from likewise.classifiers._features import SimilarityFeatureClassifier
 from likewise.classifiers._similarity import SimilarityClassifier
+from likewise.classifiers._winnow import BalancedWinnow
 
-__all__ = ["SimilarityClassifier"]
+__all__ = ["BalancedWinnow", "SimilarityClassifier", "SimilarityFeatureClassifier"]

@@ -1,7 +1,16 @@
 """How good is it? Small frozen reports, computed from similarities and estimators."""
 
 from likewise.evaluation._compare import Comparison, compare
+from likewise.evaluation._goodness import Goodness, goodness
 from likewise.evaluation._ranking import RetrievalReport, evaluate_retrieval
 from likewise.evaluation._table import Table
 
-__all__ = ["Comparison", "RetrievalReport", "Table", "compare", "evaluate_retrieval"]
+__all__ = [
+    "Comparison",
+    "Goodness",
+    "RetrievalReport",
+    "Table",
+    "compare",
+    "evaluate_retrieval",
+    "goodness",
+]

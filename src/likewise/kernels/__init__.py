@@ -8,6 +8,9 @@ from likewise._lazy import attach
 _HOMES = {
     "add_rows": "_gather",
     "class_energies": "_energy",
+    "count_pairs": "_ranks",
+    "count_products": "_ranks",
+    "count_scores": "_ranks",
     "diagonal_dense": "_online",
     "diagonal_lists": "_online",
     "edge_distances": "_edges",
@@ -21,11 +24,16 @@ _HOMES = {
     "margin_costs": "_lmnn",
     "oasis_dense": "_online",
     "oasis_lists": "_online",
+    "pair_scores": "_ranks",
     "scan_impostors": "_lmnn",
     "scan_products": "_topk",
     "scan_scores": "_topk",
     "spread_lists": "_gather",
     "visit_rows": "_sila",
+    "winnow_pass_dense": "_winnow",
+    "winnow_pass_sparse": "_winnow",
+    "winnow_scores_dense": "_winnow",
+    "winnow_scores_sparse": "_winnow",
 }
 
 __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -7,6 +7,7 @@ from likewise.metrics._ranking import (
     recall_at,
     reciprocal_rank,
 )
+from likewise.metrics._sampling import sampling_error
 from likewise.metrics._voting import majority_votes
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "precision_at",
     "recall_at",
     "reciprocal_rank",
+    "sampling_error",
 ]

@@ -3,11 +3,13 @@
 from likewise.similarities._base import Foldable, Metric, Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._convert import NAMED, as_similarity
+from likewise.similarities._counts import exact_scores
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import Function, as_objects, from_callable, from_distance
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
 from likewise.similarities._precomputed import Precomputed
+from likewise.similarities._ranked import Naive, Ranked, compared_by, similarity_among
 
 __all__ = [
     "NAMED",
@@ -18,11 +20,16 @@ __all__ = [
     "Mahalanobis",
     "Matches",
     "Metric",
+    "Naive",
     "Precomputed",
+    "Ranked",
     "Similarity",
     "Term",
     "as_objects",
     "as_similarity",
+    "compared_by",
+    "exact_scores",
     "from_callable",
     "from_distance",
+    "similarity_among",
 ]

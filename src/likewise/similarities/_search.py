@@ -4,7 +4,7 @@ Items pass by in chunks that are made ready once; within a chunk blocks of queri
 threads. Each query's best so far live in a heap (see `likewise.kernels`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -23,6 +23,10 @@ _ITEMS_IN_CHUNK = 32_768
 _NUMBERS_IN_CHUNK = 16_000_000
 _ITEMS_IN_BLOCK = 2_048
 _QUERIES_IN_BLOCK = 256
+
+# Counting prepares a table for each query, which many items must pay for.
+_ITEMS_IN_COUNT = 16_384
+_QUERIES_IN_COUNT = 64
 
 _TILE = 384  # a multiple of 4, 6, 8, 12, 16, 24, 32 and 48
 
@@ -53,6 +57,22 @@ class Scorer(Protocol):
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
         """Offer the scores of a block of queries with a chunk of items to the heap."""
 
+    def scores(self, queries: slice, chunk: Any) -> np.ndarray:
+        """Return the scores of a block of queries with a chunk of items, to the last bit."""
+
+    def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
+        """Count how many items of a chunk score above thresholds; see `kernels.count_scores`."""
+
+
+def chunks(scorer: Scorer) -> list[slice]:
+    """Cut the items into pieces of which one at a time is made ready."""
+    return list(slices(scorer.n_items, min(_ITEMS_IN_CHUNK, _NUMBERS_IN_CHUNK // scorer.width)))
+
+
+def query_blocks(scorer: Scorer) -> list[slice]:
+    """Cut the queries into the blocks that threads share."""
+    return list(slices(scorer.n_queries, _QUERIES_IN_BLOCK))
+
 
 def search(scorer: Scorer, k: int, *, exclude_self: bool, dtype: Any) -> Matches:
     """Return the `k` best items of every query; of equal scores the lower row comes first."""
@@ -61,11 +81,11 @@ def search(scorer: Scorer, k: int, *, exclude_self: bool, dtype: Any) -> Matches
     heap = np.full(shape, -np.inf), np.full(shape, _NO_ITEM)
     own_row = np.arange(n_queries) if exclude_self else np.full(n_queries, -1)
 
-    chunks = list(slices(n_items, min(_ITEMS_IN_CHUNK, _NUMBERS_IN_CHUNK // scorer.width)))
-    blocks = list(slices(n_queries, _QUERIES_IN_BLOCK))
-    total = len(chunks) * len(blocks)
+    pieces = chunks(scorer)
+    blocks = query_blocks(scorer)
+    total = len(pieces) * len(blocks)
     with LongWork("searching neighbours", total=total, unit="blocks") as work:
-        for chunk in chunks:
+        for chunk in pieces:
             step = partial(_scan_block, scorer, scorer.ready(chunk), chunk.start, own_row, heap)
             for_each(step, blocks, on_done=work.advance, parallel=scorer.parallel)
 
@@ -119,8 +139,15 @@ class BlockScorer:
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
         """Score the block and offer it."""
-        scores = np.ascontiguousarray(self.score_block(queries, chunk))
-        kernels.scan_scores(scores, first_id, skip, *heap)
+        kernels.scan_scores(self.scores(queries, chunk), first_id, skip, *heap)
+
+    def scores(self, queries: slice, chunk: Any) -> np.ndarray:
+        """Return the block."""
+        return np.ascontiguousarray(self.score_block(queries, chunk))
+
+    def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
+        """Score the block and count."""
+        kernels.count_scores(self.scores(queries, chunk), thresholds, _table(thresholds), counts)
 
 
 class ProductScorer:
@@ -173,18 +200,9 @@ class ProductScorer:
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
         """Multiply, and offer every pair that may be among the best."""
-        rows, right, longest = chunk
-        own = self._queries[queries].astype(np.float64, copy=False)
-        centred = own - self._shift if self._is_distance else own
-        squares = _squared_lengths(centred)
-        if self._is_distance:
-            left = self._side(2 * centred, -squares, np.ones(len(own)))
-        else:
-            left = self._side(own)
-        slack = self._slack(np.sqrt(squares), longest, left.shape[1])
-        for part in slices(len(rows), _ITEMS_IN_BLOCK):
-            with np.errstate(over="ignore", invalid="ignore"):  # see _slack
-                block = left @ right[part].T
+        rows = chunk[0]
+        own = self._own(queries)
+        for part, block, slack in self._products(own, chunk, _ITEMS_IN_BLOCK):
             kernels.scan_products(
                 block,
                 slack,
@@ -195,6 +213,57 @@ class ProductScorer:
                 skip,
                 *heap,
             )
+
+    def scores(self, queries: slice, chunk: Any) -> np.ndarray:
+        """Score pair by pair, as `count` does where a product is not precise enough."""
+        own, rows = self._own(queries), chunk[0]
+        found = np.empty((len(own), len(rows)))
+        for part in slices(len(rows), _ITEMS_IN_BLOCK):
+            which = np.indices((len(own), part.stop - part.start), np.int32).reshape(2, -1)
+            scores = self._pair_scores(own, rows[part], *which)
+            found[:, part] = scores.reshape(len(own), -1)
+        return found
+
+    def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
+        """Multiply and count, and score anew what is too close to a threshold to tell."""
+        rows, table = chunk[0], _table(thresholds)
+        which = np.empty((2, _QUERIES_IN_COUNT * min(len(rows), _ITEMS_IN_COUNT)), np.int32)
+        for few in slices(queries.stop, _QUERIES_IN_COUNT, queries.start):
+            own = self._own(few)
+            at = slice(few.start - queries.start, few.stop - queries.start)
+            counting = thresholds[at], table, counts[at]
+            for part, block, slack in self._products(own, chunk, _ITEMS_IN_COUNT):
+                n_doubtful = kernels.count_products(block, slack, *counting, *which)
+                doubtful = which[:, :n_doubtful]
+                scores = self._pair_scores(own, rows[part], *doubtful)
+                kernels.count_pairs(doubtful[0], scores, thresholds[at], counts[at])
+
+    def _own(self, queries: slice) -> np.ndarray:
+        return np.ascontiguousarray(self._queries[queries], dtype=np.float64)
+
+    def _pair_scores(
+        self, own: np.ndarray, rows: np.ndarray, left: np.ndarray, right: np.ndarray
+    ) -> np.ndarray:
+        found = np.empty(len(left))
+        kernels.pair_scores(own, rows, left, right, self._is_distance, found)
+        return found
+
+    def _products(
+        self, own: np.ndarray, chunk: Any, size: int
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield parts of the chunk, their products with the queries, and how far off those are."""
+        rows, right, longest = chunk
+        centred = own - self._shift if self._is_distance else own
+        squares = _squared_lengths(centred)
+        if self._is_distance:
+            left = self._side(2 * centred, -squares, np.ones(len(own)))
+        else:
+            left = self._side(own)
+        slack = self._slack(np.sqrt(squares), longest, left.shape[1])
+        for part in slices(len(rows), size):
+            with np.errstate(over="ignore", invalid="ignore"):  # see _slack
+                block = left @ right[part].T
+            yield part, block, slack
 
     def _slack(self, reach: np.ndarray, longest: float, n_terms: int) -> np.ndarray:
         """Return by how much the product of queries of length `reach` may be off.
@@ -215,6 +284,12 @@ class ProductScorer:
         with np.errstate(over="ignore"):  # see _slack
             beside = np.concatenate([rows, *columns], axis=1) if extra else rows
             return beside.astype(self._dtype, copy=False)
+
+
+def _table(thresholds: np.ndarray) -> np.ndarray:
+    """Return the bins that counting works with: some for each threshold, within a core's cache."""
+    n_bins = min(max(32 * thresholds.shape[1], 1024), 65_536)
+    return np.empty(n_bins, np.int32)
 
 
 def _squared_lengths(rows: np.ndarray) -> np.ndarray:

@@ -1,0 +1,316 @@
+"""Classify by native and similarity features together; unlabelled rows help to make the latter."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import assert_all_finite, check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from likewise._progress import LongWork, show_progress
+from likewise._validation import (
+    check_choice,
+    check_same_length,
+    check_whole_number,
+    is_sparse,
+    take,
+)
+from likewise.classifiers._winnow import BalancedWinnow
+from likewise.features import LandmarkFeatures, MedianBinarizer, is_labelled, is_table
+
+_USE = ("native", "similarity", "both")  # the simpler first
+_REPEATS = 3
+_STANDARD_ERRORS = 0.5
+
+
+class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
+    """A linear classifier on a row's own features, its similarity to landmarks, or both.
+
+    `fit` takes all rows; those labelled −1 have no label, and serve as landmarks and to count
+    ranks. Which features serve best is chosen by cross-validation on the labelled rows.
+
+    Parameters
+    ----------
+    similarity, n_landmarks, select, base, sample_size : as in `LandmarkFeatures`
+    boolean : float, sequence of float or None, default=(0.01, 0.03, 0.1)
+        As in `LandmarkFeatures`.
+    use : {"auto", "native", "similarity", "both"}, default="auto"
+        Which features; auto: chosen on the labelled rows. Fewer features are preferred where
+        more are better by less than half a standard error.
+    classifier : estimator, optional
+        Any linear classifier, one that leaves `coef_` and `intercept_`, or a `BalancedWinnow`;
+        ``BalancedWinnow(margin=0.2)`` by default. Winnow gets native features as booleans, split
+        at the median of all rows; others get them in units of their spread.
+    cv : int, default=5
+        Folds for the choice, three times over.
+    random_state : int, RandomState or None
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    use_ : str
+        Which features are used.
+    cv_scores_ : dict of str to float
+        Accuracy of each choice on the labelled rows, cross-validated; empty where there was none.
+    features_ : LandmarkFeatures
+    classifier_ : BalancedWinnow or None
+    coef_, intercept_ : ndarray or None
+        Of any other classifier: all that is kept of it.
+    classes_ : ndarray of shape (n_classes,)
+
+    Notes
+    -----
+    Labels that are −1 and 1 and nothing else are taken as two classes, with a warning: with one
+    class nothing could be learned.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> ring = lw.datasets.circle(600, random_state=0)
+    >>> y = ring.y.copy()
+    >>> y[100:] = -1                                   # 100 labels are enough
+    >>> clf = lw.SimilarityFeatureClassifier(random_state=0).fit(ring.X, y)
+    >>> clf.use_, round(clf.score(ring.X[100:], ring.y[100:]), 1)
+    ('similarity', 0.9)
+    """
+
+    def __init__(
+        self,
+        similarity: Any = "ranked",
+        n_landmarks: int = 200,
+        select: str = "random",
+        boolean: Any = (0.01, 0.03, 0.1),
+        use: str = "auto",
+        classifier: Any = None,
+        *,
+        base: Any = "euclidean",
+        sample_size: int | None = None,
+        cv: int = 5,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.similarity = similarity
+        self.n_landmarks = n_landmarks
+        self.select = select
+        self.boolean = boolean
+        self.use = use
+        self.classifier = classifier
+        self.base = base
+        self.sample_size = sample_size
+        self.cv = cv
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "SimilarityFeatureClassifier":
+        """Make the features from all rows, choose among them and train on the labelled rows.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features), a frame, or a list of objects
+        y : array of shape (n_rows,)
+            −1 for rows without a label.
+        """
+        check_choice(self.use, "use", ["auto", *_USE])
+        check_whole_number(self.cv, "cv", least=2)
+        classifier = self._linear_classifier()
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        random = check_random_state(self.random_state)
+        features = self._landmark_features(random)
+        compared = features._compared()
+        native = features._check_rows(X, compared, reset=True)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_same_length(native, "X", y, "y")
+        check_classification_targets(y)
+        rows = np.flatnonzero(_labelled_rows(y))
+        with show_progress(self.verbose):
+            features.fit(X, y)
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(features, name):
+                    setattr(self, name, getattr(features, name))
+            classes, labels = np.unique(y[rows], return_inverse=True)
+            parts = {"similarity": features._similarities(take(native, rows))}
+            has_native = is_table(native, compared)
+            how = {}
+            if has_native:
+                how = _preparation(native, isinstance(classifier, BalancedWinnow))
+                parts["native"] = _prepared(native[rows], how)
+            use, scores = self._choice(classifier, parts, labels, random)
+            fitted = clone(classifier).fit(_joined(parts, use), labels)
+        is_winnow = isinstance(fitted, BalancedWinnow)
+        if not is_winnow and not hasattr(fitted, "coef_"):
+            raise TypeError(
+                "classifier must be linear and leave coef_ and intercept_, but "
+                f"{classifier!r} does not."
+            )
+        self.classes_, self.use_, self.cv_scores_ = classes, use, scores
+        self.features_ = features
+        self.preparation_ = how
+        self.classifier_ = fitted if is_winnow else None
+        self.coef_ = None if is_winnow else np.asarray(fitted.coef_, dtype=np.float64)
+        self.intercept_ = None if is_winnow else np.ravel(fitted.intercept_).astype(np.float64)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the score of each row: of the second of two classes, or of each of several."""
+        check_is_fitted(self)
+        rows = self.features_._check_rows(X, self.features_.similarity_, reset=False)
+        parts = {}
+        if self.use_ != "native":
+            parts["similarity"] = self.features_._similarities(rows)
+        if self.use_ != "similarity":
+            parts["native"] = _prepared(rows, self.preparation_)
+        joined = _joined(parts, self.use_)
+        if self.classifier_ is not None:
+            return self.classifier_.decision_function(joined)
+        assert self.coef_ is not None  # of any other classifier that is what is left
+        scores = np.asarray(joined @ self.coef_.T) + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    def _linear_classifier(self) -> Any:
+        if self.classifier is None:
+            return BalancedWinnow(margin=0.2)
+        if isinstance(self.classifier, type) or not hasattr(self.classifier, "fit"):
+            raise TypeError(f"classifier must be an estimator, but {self.classifier!r} was given.")
+        return self.classifier
+
+    def _landmark_features(self, random: np.random.RandomState) -> LandmarkFeatures:
+        return LandmarkFeatures(
+            self.similarity,
+            self.n_landmarks,
+            self.select,
+            self.boolean,
+            keep_native=False,
+            base=self.base,
+            sample_size=self.sample_size,
+            random_state=int(random.randint(2**31 - 1)),
+        )
+
+    def _choice(
+        self, classifier: Any, parts: dict[str, Any], labels: np.ndarray, random: Any
+    ) -> tuple[str, dict[str, float]]:
+        """Return which features to use, and the accuracy of each choice."""
+        if "native" not in parts:
+            if self.use in ("native", "both"):
+                raise ValueError(
+                    f"use is {self.use!r}, but X has no features of its own: it must be a table of "
+                    "numbers, and no precomputed matrix."
+                )
+            return "similarity", {}
+        n_folds = min(self.cv, int(np.bincount(labels).min()))
+        if self.use != "auto" or n_folds < 2:
+            return ("both" if self.use == "auto" else self.use), {}
+        hits = {use: np.zeros(len(labels)) for use in _USE}
+        seeds = random.randint(2**31 - 1, size=_REPEATS)
+        total = _REPEATS * n_folds * len(_USE)
+        with LongWork("choosing features", total=total, unit="fits") as work:
+            for seed in seeds:
+                folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(seed))
+                for train, test in folds.split(labels, labels):
+                    for use in _USE:
+                        joined = _joined(parts, use)
+                        fitted = clone(classifier).fit(joined[train], labels[train])
+                        hits[use][test] += fitted.predict(joined[test]) == labels[test]
+                        work.advance()
+        return _simplest_of_the_best(hits), {
+            use: float(found.mean() / _REPEATS) for use, found in hits.items()
+        }
+
+    def _state_for_file(self) -> "SimilarityFeatureClassifier":
+        """Return what a file can hold: of a classifier that is not ours, only its coefficients."""
+        if self.classifier is None or isinstance(self.classifier, BalancedWinnow):
+            return self
+        check_is_fitted(self)
+        stored = clone(self).set_params(classifier=None)
+        stored.__dict__.update({k: v for k, v in vars(self).items() if k.endswith("_")})
+        warnings.warn(
+            f"classifier is a {type(self.classifier).__name__}, which a model file cannot hold: "
+            "the file holds the coefficients that it learned instead.",
+            stacklevel=4,
+        )
+        return stored
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "use_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._landmark_features(np.random.RandomState(0))).input_tags
+        return tags
+
+
+def _labelled_rows(y: np.ndarray) -> np.ndarray:
+    """Tell which rows have a label; refuse labels from which nothing can be learned."""
+    labelled = is_labelled(y)
+    classes = np.unique(y[labelled])
+    if len(classes) == 0:
+        raise ValueError("y has no labels, only -1; rows of at least two classes need one.")
+    if len(classes) > 1:
+        return labelled
+    if not labelled.all() and classes[0] == 1:
+        warnings.warn(
+            "y holds only -1 and 1, which are taken as two classes; otherwise -1 would mean that "
+            "a row has no label, and there would be one class.",
+            stacklevel=3,
+        )
+        return np.ones(len(y), dtype=bool)
+    raise ValueError(
+        f"y has one class, {classes[0]!s}; at least two classes are needed"
+        f"{'' if labelled.all() else ' (rows with -1 have no label)'}."
+    )
+
+
+def _simplest_of_the_best(hits: dict[str, np.ndarray]) -> str:
+    """Return the first choice that is not clearly worse than the best, row by row."""
+    best = max(hits.values(), key=lambda found: found.sum())
+    for use, found in hits.items():
+        lost = best - found
+        if lost.mean() <= _STANDARD_ERRORS * lost.std() / np.sqrt(len(lost)):
+            return use
+    raise AssertionError("the best is as good as itself")
+
+
+def _joined(parts: dict[str, Any], use: str) -> Any:
+    if use != "both":
+        return parts[use]
+    if is_sparse(parts["native"]):
+        from scipy.sparse import csr_array, hstack
+
+        return hstack([parts["native"], csr_array(parts["similarity"])], format="csr")
+    return np.hstack([parts["native"], parts["similarity"]])
+
+
+def _preparation(rows: Any, is_boolean: bool) -> dict[str, Any]:
+    """Return what is to be done to native features: booleans, or units of their spread."""
+    if is_boolean:
+        spread = rows.max(axis=0) - rows.min(axis=0)
+        varies = np.ravel(spread.toarray() if is_sparse(spread) else spread) > 0
+        # A constant column says nothing; one is kept at least, so that there is a table.
+        columns = np.flatnonzero(varies) if varies.any() else np.arange(1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*are constant")
+            return {"columns": columns, "binarizer": MedianBinarizer().fit(rows[:, columns])}
+    if is_sparse(rows):  # which must not be centred
+        centre, spread = None, np.ravel(abs(rows).max(axis=0).toarray()).astype(np.float64)
+    else:
+        centre, spread = (f(rows, axis=0, dtype=np.float64) for f in (np.mean, np.std))
+    return {"centre": centre, "spread": np.where(spread > 0, spread, 1.0)}
+
+
+def _prepared(rows: Any, how: dict[str, Any]) -> Any:
+    if "binarizer" in how:
+        return how["binarizer"].transform(rows[:, how["columns"]])
+    if is_sparse(rows):
+        return rows.multiply(1 / how["spread"]).tocsr()
+    return (rows - (0 if how["centre"] is None else how["centre"])) / how["spread"]

@@ -1,0 +1,206 @@
+"""Balanced Winnow: a linear classifier whose mistakes grow with the logarithm of the features."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise import kernels
+from likewise._progress import LongWork, show_progress
+from likewise._threads import for_each
+from likewise._validation import check_number, check_whole_number, is_sparse
+
+_FLOATS = [np.float64, np.float32]
+
+
+class BalancedWinnow(ClassifierMixin, BaseEstimator):
+    """Two positive weights for each feature, multiplied up or down on each mistake.
+
+    A row x with y = ±1 is a mistake where y (w⁺ − w⁻)·x ≤ margin (w⁺ + w⁻)·|x|; then
+    w± is multiplied by exp(±ε y x). All weights start at 1. Many features that say nothing cost
+    little: the mistakes grow with the logarithm of their number (Littlestone, 1988).
+
+    Parameters
+    ----------
+    epsilon : float, default=0.5
+        ε in the first pass; it is halved after each.
+    n_passes : int, default=5
+        How often `fit` goes through the rows, in the order in which they are given.
+    margin : float, default=0.0
+        How much of its largest possible value, from 0 to 1, a row's score must exceed. 0.2 is
+        often better.
+    fit_intercept : bool, default=True
+        Add a feature that is 1 in every row.
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    log_weights_ : ndarray of shape (n_problems, n_features)
+        ln w⁺ = −ln w⁻ of each feature: of the second of two classes, or of each of several against
+        the rest.
+    log_intercept_ : ndarray of shape (n_problems,)
+        The same of the feature that is 1; 0 where there is none.
+    n_mistakes_ : int
+        How often weights were changed, in all passes and problems.
+    n_features_in_ : int
+
+    Notes
+    -----
+    It is made for features that are 0 or 1, such as those of `MedianBinarizer`, but takes any.
+    Weights are kept as logarithms, so that none of them can overflow.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).integers(2, size=(200, 500))
+    >>> winnow = lw.BalancedWinnow().fit(X[:100], X[:100, 7])      # 1 of 500 features matters
+    >>> round(winnow.score(X[100:], X[100:, 7]), 2)
+    1.0
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.5,
+        n_passes: int = 5,
+        margin: float = 0.0,
+        fit_intercept: bool = True,
+        verbose: bool = False,
+    ) -> None:
+        self.epsilon = epsilon
+        self.n_passes = n_passes
+        self.margin = margin
+        self.fit_intercept = fit_intercept
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "BalancedWinnow":
+        """Learn from labelled rows; Ctrl-C keeps the passes that are done.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        """
+        self._check_parameters()
+        X, y = self._check_rows(X, y, reset=True)
+        classes = np.unique(y)
+        self._start(X, classes)
+        n_passes = self.n_passes
+        with (
+            show_progress(self.verbose),
+            LongWork("fitting Winnow", total=n_passes, unit="passes", keeps="these passes") as work,
+        ):
+            for turn in range(n_passes):
+                self._pass(X, y, self.epsilon / 2**turn)
+                work.advance()
+                if work.interrupted:
+                    break
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "BalancedWinnow":
+        """Go once through further rows, with ε as it is.
+
+        Parameters
+        ----------
+        X, y : as in `fit`
+        classes : array of shape (n_classes,), optional
+            All classes there will be; needed in the first call.
+        """
+        self._check_parameters()
+        is_first = not hasattr(self, "classes_")
+        if is_first and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit.")
+        X, y = self._check_rows(X, y, reset=is_first)
+        if is_first:
+            self._start(X, np.unique(classes))
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_}, "
+                f"but {classes} was given."
+            )
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y holds {unknown[0]!s}, but classes are {self.classes_}.")
+        self._pass(X, y, self.epsilon)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return (w⁺ − w⁻)·x / (w⁺ + w⁻)·|x|, in [−1, 1], of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, where the second is predicted above 0; else of
+        shape (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        scores = np.empty((len(self.log_weights_), X.shape[0]))
+
+        def work(problem: int) -> None:
+            logs, bias = self._logs(problem)
+            if is_sparse(X):
+                parts = X.data, X.indices, X.indptr
+                kernels.winnow_scores_sparse(*parts, bias, logs, scores[problem])
+            else:
+                kernels.winnow_scores_dense(X, bias, logs, scores[problem])
+
+        for_each(work, range(len(scores)))
+        return scores[0] if len(scores) == 1 else scores.T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    def _check_parameters(self) -> None:
+        check_number(self.epsilon, "epsilon", least=0, strictly=True)
+        check_whole_number(self.n_passes, "n_passes")
+        if check_number(self.margin, "margin", least=0) >= 1:
+            raise ValueError(f"margin must be below 1, but {self.margin} was given.")
+
+    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_FLOATS, order="C", reset=reset)
+        check_classification_targets(y)
+        return X, y
+
+    def _start(self, X: Any, classes: np.ndarray) -> None:
+        if len(classes) < 2:
+            raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+        n_problems = 1 if len(classes) == 2 else len(classes)
+        self.classes_ = classes
+        self.log_weights_ = np.zeros((n_problems, X.shape[1]))
+        self.log_intercept_ = np.zeros(n_problems)
+        self.n_mistakes_ = 0
+
+    def _pass(self, X: Any, y: np.ndarray, rate: float) -> None:
+        """Go through the rows once, for every problem."""
+        positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
+        mistakes = np.zeros(len(positive), np.int64)
+
+        def work(problem: int) -> None:
+            logs, bias = self._logs(problem)
+            signs = np.where(y == positive[problem], 1.0, -1.0)
+            how = signs, rate, float(self.margin), bias, logs
+            if is_sparse(X):
+                found = kernels.winnow_pass_sparse(X.data, X.indices, X.indptr, *how)
+            else:
+                found = kernels.winnow_pass_dense(X, *how)
+            mistakes[problem] = found
+            self.log_weights_[problem], self.log_intercept_[problem] = logs[:-1], logs[-1]
+
+        for_each(work, range(len(positive)))
+        self.n_mistakes_ += int(mistakes.sum())
+
+    def _logs(self, problem: int) -> tuple[np.ndarray, float]:
+        logs = np.append(self.log_weights_[problem], self.log_intercept_[problem])
+        return logs, 1.0 if self.fit_intercept else 0.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,239 @@
+"""How good is a similarity for telling classes apart? A margin for each example."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise._progress import LongWork, show_progress
+from likewise._threads import slices
+from likewise._validation import (
+    check_choice,
+    check_labels,
+    check_number,
+    check_whole_number,
+    take,
+)
+from likewise.exceptions import require_extra
+from likewise.metrics import sampling_error
+from likewise.similarities import Similarity, compared_by, exact_scores, similarity_among
+
+_SCORES_AT_A_TIME = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Goodness:
+    """By how much each example is more similar to its own class than to the others.
+
+    Attributes
+    ----------
+    margins : ndarray of shape (n_rows,)
+        NaN for a row that is the only one of its class.
+    form : {"mean", "rank"}
+        ``mean``: E[K(x′, x) | same label] − E[K(x′, x) | other label]. ``rank``: 2·P[d(x, x′) <
+        d(x, x″)] − 1, of x′ with the same label and x″ with another.
+    error : float
+        By how much a margin is off at most, with probability 0.9, because x′ were sampled; 0 where
+        all rows were used.
+    """
+
+    margins: np.ndarray
+    form: str
+    error: float
+
+    @property
+    def curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every γ that is a margin, descending, and the share of examples with at least that."""
+        known = -np.sort(-self._known)
+        return known, np.searchsorted(-known, -known, side="right") / len(known)
+
+    def epsilon(self, gamma: float) -> float:
+        """Return ε(γ), the share of examples with a margin below `gamma`."""
+        return float(np.mean(self._known < gamma))
+
+    def gamma(self, epsilon: float) -> float:
+        """Return the largest γ that all but a share `epsilon` of the examples reach."""
+        if check_number(epsilon, "epsilon", least=0) >= 1:
+            raise ValueError(f"epsilon must be a share below 1, but {epsilon} was given.")
+        known = np.sort(self._known)
+        return float(known[int(epsilon * len(known) + 1e-9)])
+
+    @property
+    def sentence(self) -> str:
+        """The report in plain words."""
+        known = self._known
+        off = f" ± {self.error:.2f} for each" if self.error else ""
+        return (
+            f"{100 * np.mean(known > 0):.0f} % of your examples are closer to their own class; "
+            f"margin {known.mean():.2f}{off}"
+        )
+
+    def plot(self, ax: Any = None, label: str | None = None) -> Any:
+        """Draw the margins in descending order; returns the axes, to draw the next one into."""
+        pyplot = require_extra("matplotlib.pyplot", "plots", "a plot")
+        if ax is None:
+            ax = pyplot.subplots()[1]
+            ax.axhline(0, color="0.7", linewidth=1)
+            ax.set(xlabel="share of examples", ylabel="margin")
+        known = self.curve[0]
+        ax.plot(np.arange(1, len(known) + 1) / len(known), known, label=label)
+        if label is not None:
+            ax.legend()
+        return ax
+
+    @property
+    def _known(self) -> np.ndarray:
+        return self.margins[~np.isnan(self.margins)]
+
+    def __repr__(self) -> str:
+        return f"Goodness({len(self.margins)} rows, form={self.form!r}, {self.sentence})"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def goodness(
+    similarity: Any,
+    X: Any,
+    y: Any,
+    *,
+    form: str = "auto",
+    sample_size: int = 5_000,
+    random_state: Any = 0,
+    verbose: bool = False,
+) -> Goodness:
+    """Measure how good a similarity is for telling classes apart, before anything is trained.
+
+    A similarity is strongly (ε, γ)-good if all but a share ε of the examples are by γ more similar
+    to examples of their own class than to others, on average (Balcan and Blum, 2006). A
+    dissimilarity is if P[d(x, x′) < d(x, x″)] is at least ½ + γ/2 (Wang, Yang and Feng, 2007).
+
+    Parameters
+    ----------
+    similarity : {"naive", "ranked"}, str, Similarity, fitted learner or callable
+        ``"naive"`` and ``"ranked"`` are made of Euclid's distance, the latter among the x′; a
+        callable is larger for what is more alike.
+    X : rows, or a list of objects
+    y : array of labels
+    form : {"auto", "mean", "rank"}, default="auto"
+        ``rank`` compares only, whatever the scale, and is what auto takes for a similarity with a
+        distance.
+    sample_size : int, default=5000
+        The examples x′ that each x is compared with: all of them, or so many drawn at random.
+        `Goodness.error` says what that costs.
+    random_state : int, RandomState or None, default=0
+    verbose : bool, default=False
+        Show progress.
+
+    Returns
+    -------
+    Goodness
+        `margins`, a curve, a plot, and a sentence in plain words.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> iris = lw.datasets.load("iris")
+    >>> print(lw.goodness("ranked", iris.X, iris.y))
+    99 % of your examples are closer to their own class; margin 0.86
+    """
+    form = check_choice(form, "form", ["auto", "mean", "rank"])
+    check_whole_number(sample_size, "sample_size", least=2)
+    compared = compared_by(similarity)
+    X = compared.check_queries(X, "X")
+    if compared.takes == "matrix" and X.shape[0] != X.shape[1]:
+        raise ValueError(f"X must be a square matrix of rows with rows, but has shape {X.shape}.")
+    y = check_labels(y, "y", X, "X")
+    classes, labels, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    if len(classes) < 2:
+        raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+    if (sizes == 1).any():
+        warnings.warn(
+            f"only one row has the label {', '.join(map(str, classes[sizes == 1]))}: it has no "
+            "other of its class to be compared with, and no margin.",
+            stacklevel=2,
+        )
+    items = np.arange(len(y)) if compared.takes == "matrix" else compared.check_items(X, "X")
+    sampled = _sampled(labels, sample_size, random_state)
+    kept = np.bincount(labels[sampled], minlength=len(classes))
+    K = similarity_among(similarity, take(items, sampled))
+    if form == "auto":
+        form = "rank" if K.has_distance else "mean"
+    with show_progress(verbose):
+        measure = _rank_margins if form == "rank" else _mean_margins
+        margins = measure(K, X, items, labels, sampled)
+    # Both means are sampled, of values that span 2: half of the doubt for each.
+    errors = [
+        2 * sampling_error(int(part), int(size)) for part, size in zip(kept, sizes, strict=True)
+    ]
+    error = sum(sorted(errors)[-2:]) if len(sampled) < len(y) else 0.0
+    return Goodness(margins, form, float(error))
+
+
+def _sampled(labels: np.ndarray, size: int, random_state: Any) -> np.ndarray:
+    """Draw rows, of each class in proportion and two at least; all where there are few."""
+    from sklearn.utils import check_random_state
+
+    n = len(labels)
+    if n <= size:
+        return np.arange(n)
+    random = check_random_state(random_state)
+    drawn = []
+    for label in range(labels.max() + 1):
+        rows = np.flatnonzero(labels == label)
+        wanted = min(len(rows), max(2, round(size * len(rows) / n)))
+        drawn.append(random.permutation(rows)[:wanted])
+    return np.sort(np.concatenate(drawn))
+
+
+def _mean_margins(
+    K: Similarity, X: Any, items: Any, labels: np.ndarray, sampled: np.ndarray
+) -> np.ndarray:
+    """Return E[K(x′, x) | same label] − E[K(x′, x) | other label] of every row x, with x′ ≠ x."""
+    n, n_classes = len(labels), labels.max() + 1
+    sums, own = np.zeros((n_classes, n)), np.zeros(n)
+    lowest, highest = np.inf, -np.inf
+    size = max(1, _SCORES_AT_A_TIME // n)
+    with LongWork("measuring goodness", total=len(sampled), unit="rows") as work:
+        for block in slices(len(sampled), size):
+            rows = sampled[block]
+            scores = K.score(take(X, rows), items).astype(np.float64, copy=False)
+            np.add.at(sums, labels[rows], scores)
+            own[rows] = scores[np.arange(len(rows)), rows]
+            lowest, highest = min(lowest, scores.min()), max(highest, scores.max())
+            work.advance(len(rows))
+    if lowest < -1 - 1e-6 or highest > 1 + 1e-6:
+        warnings.warn(
+            f"similarity gave values from {lowest:.4g} to {highest:.4g}, but margins mean "
+            "something only for values in [-1, 1]: use 'ranked', 'naive' or form='rank'.",
+            stacklevel=3,
+        )
+    counts = np.bincount(labels[sampled], minlength=n_classes)
+    is_sampled = np.zeros(n, dtype=bool)
+    is_sampled[sampled] = True
+    same = sums[labels, np.arange(n)] - own
+    n_same = counts[labels] - is_sampled
+    other = sums.sum(axis=0) - sums[labels, np.arange(n)]
+    with np.errstate(invalid="ignore"):  # 0/0 where a class has one row
+        return same / n_same - other / (len(sampled) - counts[labels])
+
+
+def _rank_margins(
+    K: Similarity, X: Any, items: Any, labels: np.ndarray, sampled: np.ndarray
+) -> np.ndarray:
+    """Return 2·P[d(x, x′) < d(x, x″)] − 1 of every row x, with x′ ≠ x."""
+    margins = np.empty(len(labels))
+    of_sampled, columns = labels[sampled], take(items, sampled)
+    with LongWork("measuring goodness", total=len(labels), unit="rows") as work:
+        for block in slices(len(labels), max(1, _SCORES_AT_A_TIME // len(sampled))):
+            scores = exact_scores(K, take(X, np.arange(block.start, block.stop)), columns)
+            for i, row in enumerate(range(block.start, block.stop)):
+                same = of_sampled == labels[row]
+                others = np.sort(scores[i, ~same])
+                of_class = scores[i, same & (sampled != row)]
+                nearer = np.searchsorted(others, of_class).sum()  # others that score below
+                n_pairs = len(others) * len(of_class)
+                margins[row] = 2 * nearer / n_pairs - 1 if n_pairs else np.nan
+            work.advance(block.stop - block.start)
+    return margins

@@ -1,0 +1,361 @@
+"""Similarity to landmarks as features, beside the features that rows have by themselves."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise._progress import LongWork, show_progress
+from likewise._threads import limit_threads
+from likewise._validation import (
+    check_choice,
+    check_labels,
+    check_number,
+    check_whole_number,
+    is_sparse,
+    n_rows,
+    take,
+)
+from likewise.metrics import sampling_error
+from likewise.similarities import (
+    Naive,
+    Ranked,
+    Similarity,
+    as_objects,
+    compared_by,
+    similarity_among,
+)
+
+_FLOATS = [np.float64, np.float32]
+_LANDMARKS_LOOKED_AT = 50
+_SELECT = ("random", "kmeans++", "per_class")
+_UNLABELLED = -1  # scikit-learn's convention
+
+
+class LandmarkFeatures(TransformerMixin, BaseEstimator):
+    """Map x to (x, K(x, x₁), …, K(x, x_d)): its own features and its similarity to landmarks.
+
+    Landmarks are drawn from all rows given to `fit`, which needs no labels; a linear classifier on
+    the result is then trained on the labelled rows (Balcan and Blum, 2006; Rwebangira and Blum,
+    2009). K need not be symmetric, nor a kernel, and rows may be any objects.
+
+    Parameters
+    ----------
+    similarity : {"ranked", "naive"}, str, Similarity or callable, default="ranked"
+        K, with values in [−1, 1]. ``"ranked"``: `likewise.Ranked` among the rows of `fit`.
+        ``"naive"``: 1/(1 + d). A name that `likewise.as_similarity` knows. A callable on two
+        objects is K itself: larger for what is more alike.
+    n_landmarks : int, default=200
+        As many as there are rows, with a warning, where that is fewer.
+    select : {"random", "kmeans++", "per_class"}, default="random"
+        ``random``: every row is as likely. ``kmeans++``: each landmark far from those before,
+        with a probability that grows with the squared distance to the nearest. ``per_class``: as
+        many of each class, of rows that have a label.
+    boolean : float or sequence of float, optional
+        Instead of K, 1 for the landmarks among this share of the rows of `fit` nearest to x, else
+        0. Of several shares each has its own columns.
+    keep_native : bool or "auto", default="auto"
+        Put x before its similarities; auto: where x is numbers.
+    base : str, Similarity or fitted learner, default="euclidean"
+        What ``"ranked"`` and ``"naive"`` are made of, such as ``lw.LMNN().fit(X, y).similarity_``
+        or ``lw.from_distance(...)``.
+    sample_size : int, optional
+        Count ranks among so many of the rows, drawn at random; among all by default.
+        `rank_error_` says what that costs.
+    n_jobs : int, optional
+        Threads; as many as BLAS uses by default. Results do not depend on it.
+    random_state : int, RandomState or None
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    landmarks_ : array, CSR or list
+        The landmarks: rows, or objects; column numbers where X is a precomputed matrix.
+    landmark_rows_ : ndarray of shape (n_landmarks,)
+        Which rows of `fit` they are.
+    similarity_ : Similarity
+        K; with `boolean` always a `Ranked`.
+    rank_error_ : float
+        By how much a ranked K is off at most, with probability 0.95, because of `sample_size`; 0
+        without.
+    n_features_in_ : int
+    n_features_out_ : int
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> ring = lw.datasets.circle(1000, random_state=0)
+    >>> features = lw.LandmarkFeatures(n_landmarks=50, random_state=0).fit(ring.X)
+    >>> features.transform(ring.X[:3]).shape
+    (3, 52)
+    """
+
+    def __init__(
+        self,
+        similarity: Any = "ranked",
+        n_landmarks: int = 200,
+        select: str = "random",
+        boolean: Any = None,
+        keep_native: Any = "auto",
+        *,
+        base: Any = "euclidean",
+        sample_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.similarity = similarity
+        self.n_landmarks = n_landmarks
+        self.select = select
+        self.boolean = boolean
+        self.keep_native = keep_native
+        self.base = base
+        self.sample_size = sample_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
+        """Draw the landmarks.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features), a frame, or a list of objects
+            All rows there are, labelled or not.
+        y : array of shape (n_rows,), optional
+            Only for ``select="per_class"``; rows labelled −1 have no label.
+        """
+        self._check_parameters()
+        compared = self._compared()
+        rows = self._check_rows(X, compared, reset=True)
+        keeps_native = self._is_native_kept(rows, compared)
+        if compared.takes == "matrix" and rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"X must be a square matrix of rows with rows, but has shape {rows.shape}."
+            )
+        items = np.arange(n_rows(rows)) if compared.takes == "matrix" else rows
+        random = check_random_state(self.random_state)
+        with show_progress(self.verbose), limit_threads(self.n_jobs):
+            chosen = self._choose(rows, items, y, compared, random)
+            similarity, error = self._similarity_among(items, random)
+            if not isinstance(similarity, Ranked | Naive):
+                _warn_beyond_one(similarity, rows, items, chosen)
+        self.landmarks_ = take(items, chosen)
+        self.landmark_rows_ = chosen
+        self.similarity_, self.rank_error_ = similarity, error
+        self.keeps_native_ = keeps_native
+        n_native = rows.shape[1] if keeps_native else 0
+        self.n_features_out_ = n_native + len(chosen) * max(1, len(self._shares()))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of each row: CSR where `X` is sparse and kept, else dense."""
+        check_is_fitted(self)
+        rows = self._check_rows(X, self.similarity_, reset=False)
+        with show_progress(self.verbose), limit_threads(self.n_jobs):
+            found = self._similarities(rows)
+        if not self.keeps_native_:
+            return found
+        if is_sparse(rows):
+            from scipy.sparse import csr_array, hstack
+
+            return hstack([rows, csr_array(found)], format="csr")
+        native = np.asarray(rows)
+        if native.dtype != found.dtype:
+            native = native.astype(found.dtype)
+        return np.hstack([native, found])
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns: those of X, then landmark0, landmark1 and so on."""
+        check_is_fitted(self)
+        n = len(self.landmark_rows_)
+        shares = [f"<{share:g}" for share in self._shares()] or [""]
+        names = [f"landmark{i}{share}" for share in shares for i in range(n)]
+        if self.keeps_native_:
+            n_native = self.n_features_out_ - len(names)
+            if input_features is None:
+                input_features = getattr(self, "feature_names_in_", None)
+            native = (
+                [f"x{i}" for i in range(n_native)] if input_features is None else input_features
+            )
+            if len(native) != n_native:
+                raise ValueError(
+                    f"input_features has {len(native)} names, but X has {n_native} columns."
+                )
+            names = [*native, *names]
+        return np.array(names, dtype=object)
+
+    def _similarities(self, rows: Any) -> np.ndarray:
+        """Return K of every row with every landmark, or which landmarks are near it."""
+        shares = self._shares()
+        if not shares:
+            return self.similarity_.score(rows, self.landmarks_)
+        assert isinstance(self.similarity_, Ranked)  # with shares there is no other
+        closer = self.similarity_.closer(rows, self.landmarks_)
+        dtype = rows.dtype if self.similarity_.takes == "rows" else np.float64
+        # A share such as 0.07 is not what 7/100 is rounded to; that must not admit one row more.
+        return np.hstack([(closer < share - 1e-12).astype(dtype) for share in shares])
+
+    def _shares(self) -> tuple[float, ...]:
+        return () if self.boolean is None else tuple(np.atleast_1d(self.boolean).tolist())
+
+    def _check_parameters(self) -> None:
+        check_whole_number(self.n_landmarks, "n_landmarks")
+        check_choice(self.select, "select", _SELECT)
+        for share in self._shares():
+            if check_number(share, "boolean", least=0, strictly=True) >= 1:
+                raise ValueError(f"boolean must be a share below 1, but {share} was given.")
+        if not isinstance(self.keep_native, bool):
+            check_choice(self.keep_native, "keep_native", ["auto"])
+        if self.sample_size is not None:
+            check_whole_number(self.sample_size, "sample_size")
+        if self.n_jobs is not None:
+            check_whole_number(self.n_jobs, "n_jobs")
+
+    def _compared(self) -> Similarity:
+        return compared_by(self.similarity, self.base)
+
+    def _check_rows(self, X: Any, compared: Similarity, *, reset: bool) -> Any:
+        if compared.takes == "objects":
+            return as_objects(X, "X")
+        sparse = "csr" if compared.takes == "rows" else False
+        rows = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, reset=reset)
+        return compared.check_queries(rows, "X")
+
+    def _is_native_kept(self, rows: Any, compared: Similarity) -> bool:
+        has_native = is_table(rows, compared)
+        if self.keep_native is True and not has_native:
+            raise ValueError(
+                "keep_native is True, but X has no features of its own to keep: it must be a table "
+                "of numbers, and no precomputed matrix."
+            )
+        return has_native if self.keep_native == "auto" else bool(self.keep_native)
+
+    def _choose(
+        self, rows: Any, items: Any, y: Any, compared: Similarity, random: np.random.RandomState
+    ) -> np.ndarray:
+        n = n_rows(rows)
+        wanted = self.n_landmarks
+        if wanted > n:
+            warnings.warn(
+                f"n_landmarks is {wanted}, but X has only {n} rows: all of them are landmarks.",
+                stacklevel=3,
+            )
+            wanted = n
+        if self.select == "kmeans++":
+            return _far_apart(rows, items, wanted, compared, random)
+        if self.select == "per_class":
+            if y is None:
+                raise ValueError(
+                    "select 'per_class' requires y to be passed, but the target y is None."
+                )
+            return _of_each_class(check_labels(y, "y", rows, "X"), wanted, random)
+        return random.permutation(n)[:wanted]
+
+    def _similarity_among(
+        self, items: Any, random: np.random.RandomState
+    ) -> tuple[Similarity, float]:
+        """Return K, and by how much its ranks may be off."""
+        n = n_rows(items)
+        size = n if self.sample_size is None else min(self.sample_size, n)
+        sample = items if size == n else take(items, np.sort(random.permutation(n)[:size]))
+        found = similarity_among(self.similarity, sample, self.base)
+        if self.boolean is not None and not isinstance(found, Ranked):
+            found = Ranked(sample, found)
+        is_sampled = isinstance(found, Ranked) and found is not self.similarity
+        return found, 2 * sampling_error(size, n) if is_sampled else 0.0
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_features_out_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.select == "per_class"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        try:
+            takes = self._compared().takes
+        except (TypeError, ValueError):
+            return tags  # `fit` will say what is wrong with it
+        tags.input_tags.sparse = takes == "rows"
+        tags.input_tags.pairwise = takes == "matrix"
+        tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
+        return tags
+
+
+def is_table(rows: Any, compared: Similarity) -> bool:
+    """Tell whether rows, as they were checked, have numbers as features of their own."""
+    if compared.takes != "objects":
+        return compared.takes == "rows"
+    return isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "fiub"
+
+
+def _far_apart(
+    rows: Any, items: Any, wanted: int, compared: Similarity, random: np.random.RandomState
+) -> np.ndarray:
+    """Draw rows with a probability that grows with the squared distance to those drawn before."""
+    if not compared.has_distance:
+        raise ValueError(
+            f"select 'kmeans++' needs a distance, but {compared!r} has none: use 'random'."
+        )
+    distance: Callable[[Any, Any], np.ndarray] = compared.distance  # type: ignore[attr-defined]
+    n = n_rows(rows)
+    chosen = [int(random.randint(n))]
+    nearest = np.full(n, np.inf)
+    with LongWork("choosing landmarks", total=wanted, unit="landmarks") as work:
+        while len(chosen) < wanted:
+            to_last = distance(rows, take(items, np.array(chosen[-1:])))[:, 0]
+            nearest = np.minimum(nearest, to_last.astype(np.float64) ** 2)
+            nearest[chosen] = 0
+            total = nearest.sum()
+            if total > 0:
+                drawn = int(np.searchsorted(nearest.cumsum(), random.uniform() * total, "right"))
+                drawn = min(drawn, int(np.flatnonzero(nearest)[-1]))
+            else:  # what is left are doubles of landmarks
+                drawn = int(random.choice(np.setdiff1d(np.arange(n), chosen)))
+            chosen.append(drawn)
+            work.advance()
+    return np.array(chosen)
+
+
+def _of_each_class(y: np.ndarray, wanted: int, random: np.random.RandomState) -> np.ndarray:
+    """Draw as many labelled rows of each class, as far as they go."""
+    labelled = is_labelled(y)
+    if not labelled.any():
+        raise ValueError("y has no labels, only -1; select 'per_class' needs some.")
+    classes = np.unique(y[labelled])
+    queues = [random.permutation(np.flatnonzero(labelled & (y == label))) for label in classes]
+    # In turns: the first of every class, the second of every class, and so on.
+    turns = [queue[turn] for turn in range(max(map(len, queues))) for queue in queues
+             if turn < len(queue)]  # fmt: skip
+    if len(turns) < wanted:
+        warnings.warn(
+            f"n_landmarks is {wanted}, but only {len(turns)} rows have a label: all of them are "
+            "landmarks.",
+            stacklevel=4,
+        )
+    return np.array(turns[:wanted])
+
+
+def is_labelled(y: np.ndarray) -> np.ndarray:
+    """Tell which rows have a label: not those with −1."""
+    if y.dtype.kind in "US":
+        return np.ones(len(y), dtype=bool)
+    return np.asarray(y != _UNLABELLED)
+
+
+def _warn_beyond_one(similarity: Similarity, rows: Any, items: Any, chosen: np.ndarray) -> None:
+    """Warn of a similarity whose values leave [−1, 1], for which the theory does not hold."""
+    few = chosen[:_LANDMARKS_LOOKED_AT]
+    seen = similarity.score(take(rows, few), take(items, few))
+    if seen.min() < -1 - 1e-6 or seen.max() > 1 + 1e-6:
+        warnings.warn(
+            f"similarity gave values from {seen.min():.4g} to {seen.max():.4g}, but landmarks need "
+            "values in [-1, 1]: use 'ranked' or 'naive' with base=..., or scale it.",
+            stacklevel=3,
+        )

@@ -1,0 +1,29 @@
+"""Landmark features, booleans, Winnow and what joins them keep scikit-learn's contract."""
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import likewise as lw
+
+ESTIMATORS = [
+    lw.LandmarkFeatures(n_landmarks=5, random_state=0),
+    lw.LandmarkFeatures("naive", 5, select="kmeans++", random_state=0),
+    lw.LandmarkFeatures(n_landmarks=5, boolean=(0.1, 0.3), keep_native=False, random_state=0),
+    lw.LandmarkFeatures("cosine", 5, select="per_class", random_state=0),
+    lw.MedianBinarizer(),
+    lw.BalancedWinnow(),
+    lw.BalancedWinnow(margin=0.2, fit_intercept=False),
+    lw.SimilarityFeatureClassifier(n_landmarks=20, random_state=0),
+    lw.SimilarityFeatureClassifier(
+        n_landmarks=20, boolean=None, classifier=LogisticRegression(), random_state=0
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore:n_landmarks is:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*columns of X are constant:UserWarning")
+@pytest.mark.filterwarnings("ignore:y holds only -1 and 1:UserWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)

@@ -1,0 +1,83 @@
+"""Ranks, booleans, margins and Winnow as they are printed, in plain NumPy."""
+
+import numpy as np
+
+
+def squared_distances(Q, P):
+    return ((Q[:, None, :] - P[None, :, :]) ** 2).sum(axis=2)
+
+
+def closer_counts(to_sample, to_items):
+    """How many of the sample are strictly closer than each item, by distances (n, |S|), (n, m)."""
+    return (to_sample[:, :, None] < to_items[:, None, :]).sum(axis=1)
+
+
+def ranked(Q, S, P):
+    """1 − 2 Prob over z in S of [d(x, z) < d(x, y)]."""
+    return 1 - 2 * closer_counts(squared_distances(Q, S), squared_distances(Q, P)) / len(S)
+
+
+def transductive(X):
+    """Sort all n examples by distance to each, which is itself the first: 1 − 2 rank/(n − 1)."""
+    distances = squared_distances(X, X)
+    np.fill_diagonal(distances, -1)
+    ranks = distances.argsort(axis=1, kind="stable").argsort(axis=1)
+    return 1 - 2 * ranks / (len(X) - 1)
+
+
+def mean_margins(K, y):
+    """E[K(x′, x) | same label] − E[K(x′, x) | other label], with x′ ≠ x the first argument."""
+    margins = []
+    for x in range(len(y)):
+        others = np.arange(len(y)) != x
+        same, different = others & (y == y[x]), y != y[x]
+        margins.append(K[same, x].mean() - K[different, x].mean())
+    return np.array(margins)
+
+
+def rank_margins(distances, y):
+    """2 P[d(x, x′) < d(x, x″)] − 1, of x′ ≠ x with the same label and x″ with another."""
+    margins = []
+    for x in range(len(y)):
+        same = (np.arange(len(y)) != x) & (y == y[x])
+        near, far = distances[x, same], distances[x, y != y[x]]
+        margins.append(2 * (near[:, None] < far[None, :]).mean() - 1)
+    return np.array(margins)
+
+
+def above_median(X):
+    """Column > median; ≥ where the median is the column's maximum."""
+    medians = np.median(X, axis=0)
+    return np.where(medians == X.max(axis=0), medians <= X, medians < X).astype(float)
+
+
+class Winnow:
+    """Both weight vectors, from 1; features as given, without an intercept of its own."""
+
+    def __init__(self, n_features):
+        self.plus, self.minus, self.mistakes = np.ones(n_features), np.ones(n_features), 0
+
+    def learn(self, X, signs, epsilon, margin):
+        for x, y in zip(X, signs, strict=True):
+            score, most = (self.plus - self.minus) @ x, (self.plus + self.minus) @ np.abs(x)
+            if y * score <= (margin + 1e-12) * most:  # sums that cancel do so up to rounding
+                self.plus *= np.exp(epsilon * y * x)
+                self.minus *= np.exp(-epsilon * y * x)
+                self.mistakes += 1
+
+
+def winnow(X, signs, epsilon=0.5, n_passes=5, margin=0.0):
+    found = Winnow(X.shape[1])
+    for _ in range(n_passes):
+        found.learn(X, signs, epsilon, margin)
+        epsilon /= 2
+    return found
+
+
+def perceptron_mistakes(X, signs):
+    weights, mistakes = np.zeros(X.shape[1]), 0
+    for x, y in zip(X, signs, strict=True):
+        if y * (weights @ x) <= 0:
+            weights += y * x
+            mistakes += 1
+    return mistakes
