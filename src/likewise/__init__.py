@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from likewise.learners import AROMA as AROMA
     from likewise.learners import LMNN as LMNN
     from likewise.learners import OASIS as OASIS
+    from likewise.learners import SiLA as SiLA
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
     from likewise.similarities import Foldable as Foldable
@@ -61,6 +62,7 @@ _HOMES = {
     "Precomputed": "similarities",
     "Ranked": "similarities",
     "RetrievalReport": "evaluation",
+    "SiLA": "learners",
     "Similarity": "similarities",
     "SimilarityClassifier": "classifiers",
     "SimilarityFeatureClassifier": "classifiers",

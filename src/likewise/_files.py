@@ -56,9 +56,10 @@ _HOMES = {
     "OasisState": "learners",
     "Precomputed": "similarities",
     "Ranked": "similarities",
+    "SiLA": "learners",
     "SimilarityClassifier": "classifiers",
-    "TableModel": "tables",
     "SimilarityFeatureClassifier": "classifiers",
+    "TableModel": "tables",
 }
 
 

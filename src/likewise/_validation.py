@@ -32,11 +32,11 @@ def is_sparse(rows: Any) -> bool:
     return not isinstance(rows, np.ndarray) and hasattr(rows, "tocsr") and hasattr(rows, "nnz")
 
 
-def check_rows(rows: Any, name: str, *, n_features: int | None = None) -> Rows:
+def check_rows(rows: Any, name: str, *, n_features: int | None = None, finite: bool = True) -> Rows:
     """Return `rows` as a finite 2-D array, C-contiguous float32 or float64, or as CSR.
 
     float32 stays float32; every other number becomes float64. Nothing is copied that is already
-    as it should be.
+    as it should be. With `finite` false the numbers themselves are not looked at.
     """
     checked = _as_csr(rows, name) if is_sparse(rows) else _as_dense(rows, name)
     if checked.shape[0] == 0:
@@ -45,7 +45,8 @@ def check_rows(rows: Any, name: str, *, n_features: int | None = None) -> Rows:
         raise ValueError(f"{name} has no columns; at least one is needed.")
     if n_features is not None and checked.shape[1] != n_features:
         raise ValueError(f"{name} has {checked.shape[1]} columns, but {n_features} are needed.")
-    _refuse_non_finite(checked, name)
+    if finite:
+        _refuse_non_finite(checked, name)
     return checked
 
 

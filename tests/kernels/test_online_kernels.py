@@ -29,7 +29,7 @@ def streams(draw):
 def tied(learn, stream, *belief):
     """Tell whether a margin is 1 but for rounding, so that either decision is right."""
     for q, p, w in zip(*stream[:3], strict=True):
-        if 0 < abs(1 - q @ belief[0] @ p) < 1e-9:
+        if abs(1 - q @ belief[0] @ p) < 1e-9:
             return True
         belief = learn([(q, p, w)], belief)
     return False

@@ -56,7 +56,7 @@ def test_a_stream_without_end_has_a_history_with_an_end():
 
 def test_a_learner_counts_what_it_saw(rng):
     rows = rng.normal(size=(30, 4))
-    triplets = rng.integers([30, 15, 15], size=(25_000, 3)) + [0, 0, 15]
+    triplets = rng.integers([30, 15, 15], size=(25_000, 3)) + np.array([0, 0, 15])
     model = lw.AROMA().fit_triplets(triplets, rows)
     last = model.history_[-1]
     assert last["triplets"] == model.n_triplets_seen_ == 25_000
@@ -70,7 +70,7 @@ def test_a_learner_counts_what_it_saw(rng):
 
 def test_pieces_of_a_stream_have_the_history_of_the_whole(rng):
     rows = rng.normal(size=(30, 4))
-    triplets = rng.integers([30, 15, 15], size=(3000, 3)) + [0, 0, 15]
+    triplets = rng.integers([30, 15, 15], size=(3000, 3)) + np.array([0, 0, 15])
     whole = lw.OASIS(dtype="float64").fit_triplets(triplets, rows)
     pieces = lw.OASIS(dtype="float64")
     for part in np.array_split(triplets, 7):

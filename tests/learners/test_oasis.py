@@ -14,7 +14,7 @@ def problem(rng, m=7, n=7, size=400):
     Q = rng.normal(size=(30, m)) * (rng.random((30, m)) < 0.5)
     P = rng.normal(size=(40, n)) * (rng.random((40, n)) < 0.5)
     Q[3], P[5], P[6], P[8] = 0, 0, 0, P[7]
-    triplets = rng.integers([30, 20, 20], size=(size, 3)) + [0, 0, 20]
+    triplets = rng.integers([30, 20, 20], size=(size, 3)) + np.array([0, 0, 20])
     triplets[::9, 1:] = [7, 8]  # two rows that are the same
     triplets[4::9, 1:] = [5, 6]  # two zero rows
     return Q, P, triplets

@@ -1,7 +1,7 @@
 """OASIS and AROMA as printed: one triplet after the other, in plain NumPy.
 
-A weight w makes AROMA's r into r/w and OASIS's C into wC; a weight of 0 is no update. `examples` are
-rows (q, p, w) with p = p⁺ − p⁻. What is given is never changed.
+A weight w makes AROMA's r into r/w and OASIS's C into wC; a weight of 0 is no update. What was seen
+is a list of (q, p, w) with p = p⁺ − p⁻. What is given is never changed.
 """
 
 import numpy as np

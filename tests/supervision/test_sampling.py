@@ -29,7 +29,7 @@ def shares(values, size):
 def test_the_closer_row_is_another_of_the_class_and_the_farther_of_another_class(labels, seed):
     counts = np.bincount(labels)
     if np.count_nonzero(counts) < 2 or counts.max() < 2:
-        with pytest.raises(ValueError, match="y has (one class|no class of two rows)"):
+        with pytest.raises(ValueError, match=r"y has (one class|no class of two rows)"):
             LabelTriplets(labels)
         return
     query, closer, farther = LabelTriplets(labels).draw(60, np.random.default_rng(seed)).T
@@ -67,23 +67,32 @@ def test_the_same_seed_draws_the_same():
         assert one.dtype == np.int64
 
 
-GRADES = np.array([[3, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 1], [2, 2, 2, 2, 1]])
+GRADES = np.array([[3, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 1]])
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix])
 def test_queries_are_drawn_uniformly_and_closer_items_by_their_grade(kind):
     triplets = RelevanceTriplets(kind(GRADES)).draw(40_000, np.random.default_rng(0))
-    # Of the last query, the item with grade 1 has nothing below it: it may be any but closer.
-    assert_allclose(shares(triplets[triplets[:, 0] != 3][:, 0], 4), [0.5, 0, 0.5, 0], atol=0.02)
+    assert_allclose(shares(triplets[:, 0], 3), [0.5, 0, 0.5], atol=0.02)
     of_first = triplets[triplets[:, 0] == 0]
     assert_allclose(shares(of_first[:, 1], 5), [0.75, 0.25, 0, 0, 0], atol=0.02)
+
+
+def test_where_every_item_is_graded_the_lowest_are_never_closer():
+    """Ratings, such as 1 to 5 stars: an item at the bottom has nothing below it."""
+    ratings = np.array([[5, 4, 1, 1], [2, 2, 1, 2]])
+    query, closer, farther = RelevanceTriplets(ratings).draw(500, np.random.default_rng(0)).T
+    assert (ratings[query, closer] > ratings[query, farther]).all()
+    assert set(query) == {0, 1}
 
 
 def usable_grades():
     """Return grades of which every query has an item below its lowest positive grade."""
     return hnp.arrays(
-        np.float64, st.tuples(st.integers(1, 4), st.integers(1, 6)), elements=st.sampled_from([0, 0, 1, 3])
-    ).map(lambda grades: np.hstack([grades, np.zeros((len(grades), 1))]))  # fmt: skip
+        np.float64,
+        st.tuples(st.integers(1, 4), st.integers(1, 6)),
+        elements=st.sampled_from([0, 0, 1, 3]),
+    ).map(lambda grades: np.hstack([grades, np.zeros((len(grades), 1))]))
 
 
 @pytest.mark.parametrize("negatives", ["unjudged", "judged"])
@@ -177,10 +186,10 @@ def test_grades_that_are_none_are_refused(arguments, error, message):
 
 
 def test_relevance_of_another_shape_is_refused_and_what_is_given_is_not_changed():
-    with pytest.raises(ValueError, match="relevance is 4×5, but queries has 3 rows"):
-        check_relevance(GRADES, np.ones((3, 2)), np.ones((5, 2)))
-    with pytest.raises(ValueError, match="relevance is 4×5, but items has 4 rows"):
-        check_relevance(GRADES, np.ones((4, 2)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match="relevance is 3×5, but queries has 4 rows"):
+        check_relevance(GRADES, np.ones((4, 2)), np.ones((5, 2)))
+    with pytest.raises(ValueError, match="relevance is 3×5, but items has 4 rows"):
+        check_relevance(GRADES, np.ones((3, 2)), np.ones((4, 2)))
     twice = csr_array((np.ones(3), ([0, 0, 0], [2, 2, 1])), shape=(1, 3))
     unsorted = csr_array((np.array([1.0, 2.0, 3.0]), [2, 0, 2], [0, 3]), shape=(1, 3))
     kept = unsorted.indices.copy()

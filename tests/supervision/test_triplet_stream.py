@@ -12,7 +12,7 @@ ROWS = np.arange(40.0).reshape(20, 2)
 
 @pytest.fixture
 def table(rng):
-    triplets = rng.integers([20, 10, 10], size=(250, 3)) + [0, 0, 10]
+    triplets = rng.integers([20, 10, 10], size=(250, 3)) + np.array([0, 0, 10])
     return triplets, rng.random(250)
 
 
@@ -52,7 +52,7 @@ def test_a_frame_or_a_file_is_the_array(table, tmp_path, kind, weighted):
     assert_array_equal(np.concatenate([block for block, _ in blocks]), triplets)
     found = np.concatenate([part for _, part in blocks])
     assert_array_equal(found, np.ones(250) if weights is None else weights)
-    assert list(stream.blocks(300))[0][0].dtype == np.int64  # it can be read again
+    assert next(iter(stream.blocks(300)))[0].dtype == np.int64  # it can be read again
 
 
 @pytest.mark.parametrize("kind", FORMS)
@@ -82,7 +82,7 @@ def test_a_mistake_is_found_before_the_first_triplet_is_used(table, tmp_path, ki
 def test_columns_that_are_missing_are_named(table, tmp_path, kind):
     columns = as_columns(table[0])
     del columns["closer"]
-    with pytest.raises(ValueError, match="needs the columns .* but has no 'closer'"):
+    with pytest.raises(ValueError, match=r"needs the columns .* but has no 'closer'"):
         TripletStream(given_as(kind, columns, tmp_path), ROWS, ROWS)
 
 
@@ -132,7 +132,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
 
 def test_a_long_file_is_read_a_block_at_a_time(tmp_path, rng):
     pytest.importorskip("pyarrow")
-    triplets = rng.integers([20, 10, 10], size=(150_000, 3)) + [0, 0, 10]
+    triplets = rng.integers([20, 10, 10], size=(150_000, 3)) + np.array([0, 0, 10])
     path = given_as("parquet", as_columns(triplets), tmp_path)
     blocks = [block for block, _ in TripletStream(path, ROWS, ROWS).blocks(1000)]
     assert max(map(len, blocks)) == 1000

@@ -35,8 +35,39 @@ def learn(X: np.ndarray, y: list[str]) -> lw.Similarity:
     """Fit a learner, by itself or inside a classifier."""
     learner = lw.LMNN(n_neighbors=3, c=0.1)
     lw.SimilarityClassifier(learner=learner).fit(X, y)
+    lw.SimilarityClassifier(learner=lw.SiLA("symmetric", norm="dice", tail=5)).fit(X, y)
     learned: lw.Similarity = learner.fit(X, y).similarity_
     return learned
+
+
+def learn_online(triplets: np.ndarray, Q: np.ndarray, P: np.ndarray) -> lw.Bilinear:
+    """Follow a stream, ask what is uncertain, merge."""
+    aroma = lw.AROMA("factored", r=0.1, forget=0.01, random_state=0)
+    aroma.partial_fit_triplets(triplets, Q, P, weights=np.ones(len(triplets)))
+    assert_type(aroma.score_variance(Q, P), np.ndarray)
+    assert_type(aroma.confidence(triplets, Q, P), np.ndarray)
+    assert_type(aroma.most_informative(triplets, Q, P, n=5), np.ndarray)
+    assert_type(aroma.similarity_, lw.Bilinear)
+    merged: lw.AROMA = lw.AROMA.merge([aroma, aroma], start=None)
+    oasis = lw.OASIS(C=0.1, init=merged.similarity_, normalize=True)
+    oasis.fit_triplets("triplets.parquet", Q, P)
+    oasis.fit_relevance(np.eye(len(Q)), Q, weights=np.eye(len(Q)))
+    oasis.fit_pairs([[0, 1]], [1], Q, P)
+    assert_type(oasis.score(Q, ["a"] * len(Q)), float)
+    return oasis.similarity_
+
+
+def draw_triplets(y: np.ndarray, relevance: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """Draw triplets from what there is."""
+    rng = np.random.default_rng(0)
+    sources: list[lw.supervision.TripletSource] = [
+        lw.supervision.LabelTriplets(y),
+        lw.supervision.RelevanceTriplets(relevance, negatives="judged", hard=0.5),
+    ]
+    triplets, weights = lw.supervision.click_triplets(shown, bias=0.7, n_after=2)
+    assert_type(weights, np.ndarray)
+    assert_type(lw.supervision.position_weights([1, 2], bias=1.0, most=5.0), np.ndarray)
+    return np.vstack([triplets, *(source.draw(10, rng) for source in sources)])
 
 
 def make_similarities() -> list[lw.Similarity]:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
     ----------
     learner : estimator, optional
         Cloned and fitted; its `similarity_`, or its linear map, is used. Give this or `similarity`.
+        Where it leaves `similarities_`, one a class, each says whether a row is of its class or
+        of another, and the class that leads by most is predicted.
     similarity : str or Similarity, default="euclidean"
         A name (see `likewise.as_similarity`) or a similarity. With ``"precomputed"`` X is a matrix
         of similarities, at `fit` square and at `predict` with a column for each training row; with
@@ -55,6 +58,9 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     similarity_ : Similarity
+        None where there is one for each class.
+    similarities_ : list of Similarity or None
+        In the order of `classes_`, where the learner leaves one for each class.
     learner_ : estimator or None
         The fitted learner, where one was given.
     classes_ : ndarray of shape (n_classes,)
@@ -105,10 +111,11 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
         self._check_enough_rows(len(y))
-        learner = radii = None
+        learner = radii = one_each = None
         if base is None:
             learner = clone(self.learner).fit(X, y)
-            base = as_similarity(learner)
+            one_each = getattr(learner, "similarities_", None)
+            base = as_similarity(learner if one_each is None else one_each[0])
         if rule == "energy" and not base.has_distance:
             raise ValueError(
                 f"rule 'energy' needs a similarity with a distance, but {base!r} has none: "
@@ -118,7 +125,9 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         if rule == "energy":
             radii = -target_neighbors(base, X, items, y, self.n_neighbors)[1]
         # All at once, so that a fit that fails leaves what an earlier one has learned.
-        self.learner_, self.similarity_ = learner, base
+        self.learner_ = learner
+        self.similarities_: Any = one_each
+        self.similarity_: Any = base if one_each is None else None
         self.classes_, self.labels_ = classes, labels
         self.items_, self.radii_ = items, radii
         return self
@@ -138,10 +147,11 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
 
         Under the majority rule the shares of votes in the neighbourhood that decided; under the
         others a softmax of summed similarities or negated energies, which orders classes rightly
-        but is not calibrated.
+        but is not calibrated. With a similarity for each class, a softmax of their leads.
         """
         scores = self._class_scores(X)
-        return scores if self.rule == "majority" else softmax(scores, axis=1)
+        shares = self.rule == "majority" and self.similarities_ is None
+        return scores if shares else softmax(scores, axis=1)
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Matches:
         """Find the training rows most similar to each row.
@@ -162,6 +172,11 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         k = check_whole_number(
             self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors"
         )
+        if self.similarities_ is not None:
+            raise ValueError(
+                "kneighbors needs one similarity, but the learner left one for each class: ask one "
+                "of similarities_ for its neighbors."
+            )
         if X is not None:
             return self.similarity_.neighbors(self._check_rows(X), self.items_, k)
         if self.similarity_.takes == "matrix":
@@ -172,7 +187,27 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         """Return a score for each row and class: the highest is predicted."""
         check_is_fitted(self)
         self._check_enough_rows(len(self.labels_))
-        return _RULES[self.rule](self, self._check_rows(X))
+        rows = self._check_rows(X)
+        if self.similarities_ is not None:
+            return self._one_vs_rest_scores(rows)
+        return _RULES[self.rule](self, rows)
+
+    def _one_vs_rest_scores(self, X: Any) -> np.ndarray:
+        """Return by how much each class leads over the rest, by its own similarity.
+
+        As a share of what both have, because similarities of different classes have different
+        scales. Under the majority rule the shares are those of the votes.
+        """
+        columns = []
+        for label, similarity in enumerate(self.similarities_):
+            binary = copy(self)
+            binary.similarity_, binary.similarities_ = similarity, None
+            binary.labels_ = (self.labels_ == label).astype(np.int64)
+            binary.classes_ = np.array([False, True])
+            rest, own = _RULES[self.rule](binary, X).T.astype(np.float64)
+            total = np.abs(own) + np.abs(rest)
+            columns.append(np.divide(own - rest, total, out=np.zeros(len(own)), where=total > 0))
+        return np.stack(columns, axis=1)
 
     def _given_similarity(self) -> Similarity | None:
         """Return the similarity to use; None where a learner is to find it."""
@@ -212,7 +247,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _check_rows(self, X: Any) -> Any:
-        takes = self.similarity_.takes
+        takes = "rows" if self.similarity_ is None else self.similarity_.takes
         if takes == "objects":
             return as_objects(X, "X")
         sparse = "csr" if takes == "rows" else False
@@ -245,7 +280,9 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         except (TypeError, ValueError):
             return tags  # `fit` will say what is wrong with it
         if base is None:
-            tags.input_tags.sparse = get_tags(self.learner).input_tags.sparse
+            of_learner = get_tags(self.learner).input_tags
+            tags.input_tags.sparse = of_learner.sparse
+            tags.input_tags.positive_only = of_learner.positive_only
             return tags
         for_presence = getattr(base, "norm", None) in ("dice", "jaccard")
         tags.input_tags.sparse = base.takes == "rows"

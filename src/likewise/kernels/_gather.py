@@ -6,10 +6,10 @@ dense block with a row a triplet.
 
 import numpy as np
 
-from likewise.kernels._jit import kernel
+from likewise.kernels._jit import rounded_kernel
 
 
-@kernel
+@rounded_kernel
 def _scale(values, unit):
     """Return 1/length of a row, or 1 where rows stay as they are; a zero row stays zero."""
     if not unit:
@@ -20,7 +20,7 @@ def _scale(values, unit):
     return 1 / np.sqrt(total) if total > 0 else 0.0
 
 
-@kernel
+@rounded_kernel
 def add_rows(rows, index, sign, unit, out):
     """Add `sign` times row ``index[t]`` to row t of `out`.
 
@@ -37,7 +37,7 @@ def add_rows(rows, index, sign, unit, out):
             out[t, j] += out.dtype.type(scale * row[j])
 
 
-@kernel
+@rounded_kernel
 def list_rows(rows, index, unit, starts, columns, values):
     """List the entries of dense rows that are not zero.
 
@@ -61,7 +61,7 @@ def list_rows(rows, index, unit, starts, columns, values):
         starts[t + 1] = at
 
 
-@kernel
+@rounded_kernel
 def list_csr_rows(data, indices, indptr, index, unit, starts, columns, values):
     """List the entries of CSR rows; as `list_rows`."""
     at = 0
@@ -77,7 +77,7 @@ def list_csr_rows(data, indices, indptr, index, unit, starts, columns, values):
         starts[t + 1] = at
 
 
-@kernel
+@rounded_kernel
 def list_csr_differences(data, indices, indptr, closer, farther, unit, starts, columns, values):
     """List the entries of row ``closer[t]`` less row ``farther[t]``; as `list_rows`.
 
@@ -108,7 +108,7 @@ def list_csr_differences(data, indices, indptr, closer, farther, unit, starts, c
         starts[t + 1] = at
 
 
-@kernel
+@rounded_kernel
 def spread_lists(starts, columns, values, out):
     """Write listed entries into the rows of `out`, which holds zeros."""
     for t in range(starts.shape[0] - 1):

@@ -8,6 +8,8 @@ import numba
 # Sums may be reordered, which makes loops over features vectors of numbers at a time; NaN and
 # infinity keep their meaning, which `fastmath=True` would take from them.
 _SAFE_FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+# As above, but a product is rounded before it is added, so that a·x − a·x is zero.
+_ROUNDED = _SAFE_FASTMATH - {"contract"}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -17,6 +19,13 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     its own could not be entered from two threads at once on every platform. Division by zero
     follows NumPy, because a check at each division keeps loops from being vectorised.
     """
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=_SAFE_FASTMATH)(
-        function
-    )
+    return _compiled(function, _SAFE_FASTMATH)
+
+
+def rounded_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as `kernel` does, but round each product before it is added to something."""
+    return _compiled(function, _ROUNDED)
+
+
+def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
+    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=fastmath)(function)

@@ -18,7 +18,7 @@ from likewise._validation import (
 from likewise.learners._online import OnlineLearner
 from likewise.learners._states import DiagonalState, FactoredState
 from likewise.similarities._rows import paired_products, to_unit_length
-from likewise.supervision import check_triplets
+from likewise.supervision import check_triplets, triplets_of
 
 _TRIPLETS_AT_A_TIME = 4096
 
@@ -49,7 +49,8 @@ class AROMA(OnlineLearner):
     validation : {"queries", "triplets"}, default="queries"
         Judge what is held out by ranking (mean average precision for labels, the discounted gain
         of the first ten for relevance) or by the share of triplets in the right order.
-    validation_fraction : float, default=0.1
+    validation_fraction : float, default=0.2
+        Share of the queries that is held out: half of them choose, half of them judge.
     forget : float, default=0.0
         Share by which variance goes back towards its start every 1,000 triplets, so that a stream
         without end goes on being learned from.
@@ -99,7 +100,7 @@ class AROMA(OnlineLearner):
         n_triplets: int = 500_000,
         early_stopping: bool = True,
         validation: str = "queries",
-        validation_fraction: float = 0.1,
+        validation_fraction: float = 0.2,
         forget: float = 0.0,
         negatives: str = "unjudged",
         hard_negatives: float = 0.0,
@@ -167,6 +168,7 @@ class AROMA(OnlineLearner):
         int array of shape (n, 3) : rows of `candidates`
         """
         check_whole_number(n, "n")
+        candidates, _ = triplets_of(candidates)
         margins, deviations = self._margins(candidates, queries, items)
         # Where there is no deviation, as of a zero row, an answer would change nothing.
         certainty = np.full(len(margins), np.inf)
@@ -180,7 +182,7 @@ class AROMA(OnlineLearner):
         queries, items = self._sides(
             queries, queries if items is None else items, ("queries", "items")
         )
-        triplets = check_triplets(triplets, queries, items)
+        triplets = check_triplets(triplets_of(triplets)[0], queries, items)
         margins, variances = np.empty(len(triplets)), np.empty(len(triplets))
         for block in slices(len(triplets), _TRIPLETS_AT_A_TIME):
             query, closer, farther = triplets[block].T
@@ -207,8 +209,8 @@ class AROMA(OnlineLearner):
             raise ValueError(f"forget must be at most 1, but {self.forget} was given.")
         super()._check_parameters()
 
-    def _fresh_state(self, W: np.ndarray) -> DiagonalState | FactoredState:
-        return (DiagonalState if self.covariance == "diagonal" else FactoredState).fresh(W)
+    def _kind_of_state(self) -> type[DiagonalState] | type[FactoredState]:
+        return DiagonalState if self.covariance == "diagonal" else FactoredState
 
     def _rate(self) -> float:
         return float(self.r)

@@ -13,7 +13,7 @@ from likewise.supervision import TripletSource
 _MOST_QUERIES = 300
 _MOST_ITEMS = 5_000
 _MOST_TRIPLETS = 5_000
-_FEWEST = 5  # held-out queries, below which a mean says nothing
+_FEWEST = 6  # held-out queries: three to choose by, three to judge by
 _CUT_OFF = 10
 _SCORES_IN_BLOCK = 4_000_000
 
@@ -37,6 +37,22 @@ def split_queries(
     held = np.zeros(len(candidates), dtype=bool)
     held[rng.permutation(len(candidates))[:n_held]] = True
     return candidates[held], candidates[~held]
+
+
+def split_rows(
+    y: np.ndarray, fraction: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows are held out as queries and which are left; none where that cannot be.
+
+    What is held out has others of its class among the rest, and the rest can be compared.
+    """
+    held, rest = split_queries(np.arange(len(y)), fraction, rng)
+    alone = ~np.isin(y[held], y[rest])
+    held, rest = held[~alone], np.sort(np.concatenate([rest, held[alone]]))
+    counts = np.unique(y[rest], return_counts=True)[1]
+    if len(held) < _FEWEST or len(counts) < 2 or counts.max() < 2:
+        return held[:0], np.arange(len(y))
+    return held, rest
 
 
 class HeldOutLabels:

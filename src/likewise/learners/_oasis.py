@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from likewise._validation import check_number
 from likewise.learners._online import OnlineLearner
 from likewise.learners._states import OasisState
@@ -32,7 +30,8 @@ class OASIS(OnlineLearner):
     validation : {"queries", "triplets"}, default="queries"
         Judge what is held out by ranking (mean average precision for labels, the discounted gain
         of the first ten for relevance) or by the share of triplets in the right order.
-    validation_fraction : float, default=0.1
+    validation_fraction : float, default=0.2
+        Share of the queries that is held out: half of them choose, half of them judge.
     negatives : {"unjudged", "judged"}, default="unjudged"
         Which items may be the farther ones in `fit_relevance`.
     hard_negatives : float, default=0.0
@@ -71,7 +70,7 @@ class OASIS(OnlineLearner):
         n_triplets: int = 500_000,
         early_stopping: bool = True,
         validation: str = "queries",
-        validation_fraction: float = 0.1,
+        validation_fraction: float = 0.2,
         negatives: str = "unjudged",
         hard_negatives: float = 0.0,
         random_state: Any = None,
@@ -94,8 +93,8 @@ class OASIS(OnlineLearner):
         check_number(self.C, "C", least=0, strictly=True)
         super()._check_parameters()
 
-    def _fresh_state(self, W: np.ndarray) -> OasisState:
-        return OasisState(W)
+    def _kind_of_state(self) -> type[OasisState]:
+        return OasisState
 
     def _rate(self) -> float:
         return float(self.C)

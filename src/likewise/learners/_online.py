@@ -30,6 +30,7 @@ from likewise.learners._held_out import (
     HeldOutTriplets,
     average_precisions,
     split_queries,
+    split_rows,
 )
 from likewise.learners._history import plot_history, record
 from likewise.learners._states import State, copied, make_writable
@@ -52,6 +53,7 @@ _PATIENCE = 5  # checks without a gain
 _TRIPLETS_A_ROW = 10
 _RANKED = 50  # items of each query that hard negatives are drawn from
 _SHRINKAGES = (0.25, 0.5, 0.75, 1.0)
+_ONE_IN_TWENTY = 1.645  # standard errors that a normal variable exceeds in one case of twenty
 
 
 class OnlineLearner(BaseEstimator):
@@ -110,11 +112,20 @@ class OnlineLearner(BaseEstimator):
         Pieces of a list, one call after the other, give what `fit_triplets` gives on the list.
         """
         self._check_parameters()
-        started = hasattr(self, "state_")
+        started = self._has_started()
         widths = self.state_.W.shape if started else (None, None)
-        queries, items = _as_given(queries, items, widths)
-        stream = TripletStream(triplets, queries, items, weights)
+        # Not every number is looked at: a few triplets must not cost a pass over all rows.
+        queries = check_rows(queries, "queries", n_features=widths[0], finite=False)
+        if items is not None:
+            items = check_rows(items, "items", n_features=widths[1], finite=False)
+        elif started and widths[0] != widths[1]:
+            raise ValueError(
+                f"items must be given: what was learned compares {widths[0]} features with "
+                f"{widths[1]}."
+            )
+        stream = TripletStream(triplets, queries, queries if items is None else items, weights)
         _refuse_odd_rows(stream, queries, items)
+        items = queries if items is None else items
         if not started:
             self._start(queries.shape[1], items.shape[1])
         return self._follow(stream, queries, items)
@@ -140,8 +151,8 @@ class OnlineLearner(BaseEstimator):
         source: TripletSource = LabelTriplets(y)
         held: HeldOut | None = None
         if self.early_stopping:
-            held_rows, rows = split_queries(np.arange(len(y)), self.validation_fraction, rng)
-            if len(held_rows) and _can_compare(y[rows]):
+            held_rows, rows = split_rows(y, self.validation_fraction, rng)
+            if len(held_rows):
                 if self.validation == "queries":
                     held = HeldOutLabels(X, y, held_rows, rows, rng)
                 else:
@@ -158,8 +169,9 @@ class OnlineLearner(BaseEstimator):
         Parameters as in `fit`. Nothing is held out.
         """
         self._check_parameters()
-        started = hasattr(self, "state_")
+        started = self._has_started()
         X, y, weights = self._labelled(X, y, weights, reset=not started)
+        source = LabelTriplets(y)
         if not started:
             self._start(X.shape[1], X.shape[1])
         elif self.state_.W.shape != (X.shape[1], X.shape[1]):
@@ -169,7 +181,7 @@ class OnlineLearner(BaseEstimator):
             )
         rng = self._generator(self.n_triplets_seen_)
         n_triplets = min(_TRIPLETS_A_ROW * len(y), self.n_triplets)
-        return self._draw_and_learn(LabelTriplets(y), X, X, n_triplets, rng, None, weights)
+        return self._draw_and_learn(source, X, X, n_triplets, rng, None, weights)
 
     def fit_relevance(
         self, relevance: Any, queries: Any, items: Any = None, weights: Any = None
@@ -233,7 +245,10 @@ class OnlineLearner(BaseEstimator):
         check_is_fitted(self, "state_")
         X = validate_data(self, X, accept_sparse="csr", dtype=self._FLOATS, reset=False)
         y = check_labels(y, "y", X, "X")
-        return float(average_precisions(self.similarity_, X, y).mean())
+        precisions = average_precisions(self.similarity_, X, y)
+        if len(precisions) == 0:
+            raise ValueError("y has no class of two rows or more, so no row has one to find.")
+        return float(precisions.mean())
 
     def plot_history(self, ax: Any = None) -> Any:
         """Plot the loss, and what was held out where something was, against triplets seen."""
@@ -263,6 +278,8 @@ class OnlineLearner(BaseEstimator):
             if type(model) is not cls:
                 raise TypeError(f"models must be {cls.__name__}s, but {model!r} was given.")
             check_is_fitted(model, "state_")
+            if model.normalize != models[0].normalize:
+                raise ValueError("models must agree in normalize, but they do not.")
             if type(model.state_) is not type(models[0].state_) or (
                 model.state_.W.shape != models[0].state_.W.shape
             ):
@@ -271,6 +288,10 @@ class OnlineLearner(BaseEstimator):
                     f"{type(models[0].state_).__name__} {models[0].state_.W.shape} and "
                     f"{type(model.state_).__name__} {model.state_.W.shape} were given."
                 )
+        if start is None and any(not _same_start(m.init, models[0].init) for m in models):
+            raise ValueError("models must have had the same start, but init differs.")
+        if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
+            raise ValueError("start has seen more triplets than a model that went on from it.")
         merged = cls(**models[0].get_params(deep=False))
         merged._start(*models[0].state_.W.shape)
         before = (0, 0)
@@ -285,7 +306,7 @@ class OnlineLearner(BaseEstimator):
 
     # How it is done.
 
-    def _fresh_state(self, W: np.ndarray) -> State:
+    def _kind_of_state(self) -> type[State]:
         raise NotImplementedError
 
     def _rate(self) -> float:
@@ -300,7 +321,20 @@ class OnlineLearner(BaseEstimator):
     def _inflate_variance(self) -> None:
         raise NotImplementedError
 
+    def _has_started(self) -> bool:
+        """Tell whether there is something to go on from, of the kind that is asked for."""
+        if not hasattr(self, "state_"):
+            return False
+        if type(self.state_) is not self._kind_of_state() or self.state_.W.dtype != self.dtype:
+            raise ValueError(
+                f"parameters were changed after learning began with a {type(self.state_).__name__} "
+                f"of {self.state_.W.dtype}: fit again."
+            )
+        return True
+
     def _check_parameters(self) -> None:
+        if not isinstance(self.normalize, bool | np.bool_):
+            raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
         check_choice(self.dtype, "dtype", ("float32", "float64"))
         check_whole_number(self.n_triplets, "n_triplets")
         check_choice(self.validation, "validation", ("queries", "triplets"))
@@ -316,6 +350,7 @@ class OnlineLearner(BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=self._FLOATS, order="C", reset=reset
         )
         check_classification_targets(y)
+        X = check_rows(X, "X", finite=False)  # CSR in order of columns
         return X, y, None if weights is None else check_weights(weights, y, "y")
 
     def _generator(self, position: int) -> np.random.Generator:
@@ -325,7 +360,7 @@ class OnlineLearner(BaseEstimator):
 
     def _start(self, n_query: int, n_item: int) -> None:
         W = _starting_form(self.init, n_query, n_item, self.dtype, self.normalize)
-        self.state_ = self._fresh_state(W)
+        self.state_ = self._kind_of_state().fresh(W)
         self.n_features_in_ = n_query
         self.n_triplets_seen_ = 0
         self.n_updates_ = 0
@@ -403,7 +438,7 @@ class OnlineLearner(BaseEstimator):
         """Learn from drawn triplets; with something held out, publish what does best on it."""
         feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
         start = best = copied(self.state_) if held is not None else None
-        at_start = best_mean = 0.0 if held is None else held(self.similarity_).mean()
+        best_mean = 0.0 if held is None else _to_choose_by(held(self.similarity_)).mean()
         stale = 0
         with show_progress(self.verbose), self._work(n_triplets) as work:
             for n in _stretches(n_triplets):
@@ -411,36 +446,36 @@ class OnlineLearner(BaseEstimator):
                     k = min(_RANKED, items.shape[0])
                     source.set_ranking(self.similarity_.neighbors(queries, items, k).ids)
                 self._learn(_drawn(source, n, rng, query_weights), feed, work)
-                if work.interrupted:
-                    break
-                if held is None:
-                    continue
-                mean = held(self.similarity_).mean()
-                record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
-                if mean > best_mean:
-                    best, best_mean, stale = copied(self.state_), mean, 0
-                else:
-                    stale += 1
-                if stale >= _PATIENCE:
+                if held is not None:
+                    mean = _to_choose_by(held(self.similarity_)).mean()
+                    record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
+                    if mean > best_mean:
+                        best, best_mean, stale = copied(self.state_), mean, 0
+                    else:
+                        stale += 1
+                if work.interrupted or stale >= _PATIENCE:
                     break
         if held is not None and start is not None and best is not None:
-            self._publish_best(held, start, best, at_start)
+            self._publish_best(held, start, best)
         return self
 
-    def _publish_best(self, held: HeldOut, start: State, best: State, at_start: float) -> None:
+    def _publish_best(self, held: HeldOut, start: State, best: State) -> None:
         """Keep the best mixture of start and what was learned, or the start if none beats it.
 
-        The held-out queries are few, so what only seems better must not pass: the gain has to be
-        larger than its own standard error.
+        One half of what is held out has chosen the state and chooses the mixture, the other half
+        judges it: what was chosen among many seems better than it is. To pass, the gain must be so
+        large that chance alone would make it so in one case of twenty.
         """
-        before = held(self._published(start.W))
+        before = _to_judge_by(held(self._published(start.W)))
         found = []
         for share in _SHRINKAGES:
             W = start.W + start.W.dtype.type(share) * (best.W - start.W)
             found.append((held(self._published(W)), share, W))
-        after, share, W = max(found, key=lambda option: option[0].mean())
+        values, share, W = max(found, key=lambda option: _to_choose_by(option[0]).mean())
+        after = _to_judge_by(values)
         gain = after - before
-        passes = gain.mean() > gain.std() / np.sqrt(len(gain))
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
+        passes = gain.mean() > max(_ONE_IN_TWENTY * error, 0)
         self.state_ = best if passes else start
         if passes:
             self.state_.W = W
@@ -454,7 +489,7 @@ class OnlineLearner(BaseEstimator):
         self.validation_ = {
             "measure": held.measure,
             "n_held_out": len(gain),
-            "start": float(at_start),
+            "start": float(before.mean()),
             "learned": float(after.mean()),
             "share": share if passes else 0.0,
         }
@@ -499,44 +534,30 @@ def _starting_form(init: Any, n_query: int, n_item: int, dtype: str, normalize: 
     return np.array(given, dtype=dtype, order="C")
 
 
-def _as_given(queries: Any, items: Any, widths: Any) -> tuple[Rows, Rows]:
-    """Return queries and items of the right kind and width, without looking at every number."""
-    found = []
-    for rows, name, width in ((queries, "queries", widths[0]), (items, "items", widths[1])):
-        if rows is None:
-            rows = queries
-        plain = isinstance(rows, np.ndarray) and rows.flags.c_contiguous
-        if (
-            not (plain or is_sparse(rows))
-            or rows.ndim != 2
-            or rows.dtype
-            not in (
-                np.float32,
-                np.float64,
-            )
-        ):
-            found.append(check_rows(rows, name, n_features=width))
-            continue
-        check_rows(rows[:1], name, n_features=width)
-        found.append(rows.tocsr() if is_sparse(rows) else rows)
-    return found[0], found[1]
-
-
-def _refuse_odd_rows(stream: TripletStream, queries: Rows, items: Rows) -> None:
+def _refuse_odd_rows(stream: TripletStream, queries: Rows, items: Rows | None) -> None:
     """Refuse NaN and infinity in the rows that triplets point at, and only look at those."""
     for triplets, _ in stream.blocks(_BLOCK):
-        for rows, index, name in (
-            (queries, triplets[:, 0], "queries"),
-            (items, triplets[:, 1:].ravel(), "items"),
-        ):
+        sides = [(queries, triplets[:, 0], "queries"), (items, triplets[:, 1:].ravel(), "items")]
+        if items is None:
+            sides = [(queries, triplets.ravel(), "queries")]
+        for rows, index, name in sides:
             used = take(rows, np.unique(index))
             if not np.isfinite(used.data if is_sparse(used) else used).all():
                 check_rows(rows, name)  # says which row it is
 
 
-def _can_compare(y: np.ndarray) -> bool:
-    counts = np.unique(y, return_counts=True)[1]
-    return len(counts) > 1 and counts.max() > 1
+def _same_start(first: Any, second: Any) -> bool:
+    if isinstance(first, Bilinear) and isinstance(second, Bilinear):
+        return np.array_equal(first.W, second.W)
+    return type(first) is type(second) and bool(np.array_equal(first, second))
+
+
+def _to_choose_by(values: np.ndarray) -> np.ndarray:
+    return values[::2]
+
+
+def _to_judge_by(values: np.ndarray) -> np.ndarray:
+    return values[1::2]
 
 
 def _warn_unvalidated(n: int, what: str) -> None:
@@ -573,6 +594,8 @@ def _grades_of_pairs(
     keys = array[:, 0].astype(np.int64) * shape[1] + array[:, 1]
     keys, first, of_pair = np.unique(keys, return_index=True, return_inverse=True)
     similar = (labels > 0).astype(np.float64)
+    if not similar.any():
+        raise ValueError("y has no similar pair, so no item is closer than another.")
     contradicted = np.flatnonzero(similar != similar[first][of_pair])
     if len(contradicted):
         raise ValueError(

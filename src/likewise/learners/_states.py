@@ -28,6 +28,10 @@ class State(Protocol):
 
     W: np.ndarray
 
+    @classmethod
+    def fresh(cls, W: np.ndarray) -> Any:
+        """Start from a form, which becomes the state's own."""
+
     def learn(
         self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, rate: float, totals: np.ndarray
     ) -> None:
@@ -51,11 +55,31 @@ def make_writable(state: State) -> None:
             setattr(state, field.name, array.copy())
 
 
+def _check_arrays(**arrays: tuple[Any, tuple[int, ...] | None]) -> None:
+    """Refuse arrays that the kernels would read past the end of, as a damaged file may hold."""
+    kinds = {getattr(array, "dtype", None) for array, _ in arrays.values()}
+    if len(kinds) > 1 or not kinds <= {np.dtype(np.float32), np.dtype(np.float64)}:
+        raise ValueError(f"{', '.join(arrays)} must be float32 or float64 arrays, all the same.")
+    for name, (array, shape) in arrays.items():
+        if array.ndim != 2 or (shape is not None and array.shape != shape):
+            raise ValueError(f"{name} has shape {array.shape}, which does not fit.")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} holds NaN or infinity; it must be finite.")
+
+
 @dataclass
 class OasisState:
     """The form alone."""
 
     W: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_arrays(W=(self.W, None))
+
+    @classmethod
+    def fresh(cls, W: np.ndarray) -> "OasisState":
+        """Start from a form, which becomes the state's own."""
+        return cls(W)
 
     def learn(
         self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, C: float, totals: np.ndarray
@@ -88,6 +112,9 @@ class DiagonalState:
 
     W: np.ndarray
     S: np.ndarray
+
+    def __post_init__(self) -> None:
+        _check_arrays(W=(self.W, None), S=(self.S, np.shape(self.W)))
 
     @classmethod
     def fresh(cls, W: np.ndarray) -> "DiagonalState":
@@ -152,6 +179,14 @@ class FactoredState:
     W: np.ndarray
     Lambda: np.ndarray
     Sigma: np.ndarray
+
+    def __post_init__(self) -> None:
+        square = [(n, n) for n in np.shape(self.W)]
+        if len(square) != 2:
+            raise ValueError("W must be a matrix.")
+        _check_arrays(
+            W=(self.W, None), Lambda=(self.Lambda, square[0]), Sigma=(self.Sigma, square[1])
+        )
 
     @classmethod
     def fresh(cls, W: np.ndarray) -> "FactoredState":
@@ -255,14 +290,24 @@ def _merged_side(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the merged covariance of one side, and how it says W moves."""
     precision = _inverse(start)
+    # What inverting in the precision of the state leaves uncertain is no evidence.
+    rounding = np.finfo(start.dtype).eps * len(start) * np.abs(precision).max()
     gained, moved = np.zeros_like(precision), np.zeros(W.shape)
     for covariance, W_learned in learned:
-        gain = _inverse(covariance) - precision
+        # Where a state has forgotten, it may know less than at the start: no evidence either.
+        gain = _above(_inverse(covariance) - precision, rounding)
         gained += gain
         moved += gain @ (W_learned - W.astype(np.float64))
-    # Gains are positive, but nothing was gained in directions that no example had.
-    move = np.linalg.pinv(gained, rcond=1e-6, hermitian=True) @ moved
+    move = _above(gained, rounding, invert=True) @ moved
     return _inverse(precision + gained), move
+
+
+def _above(matrix: np.ndarray, least: float, *, invert: bool = False) -> np.ndarray:
+    """Return the part of a symmetric matrix whose eigenvalues exceed `least`, or its inverse."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > least
+    values, vectors = values[kept], vectors[:, kept]
+    return (vectors * (1 / values if invert else values)) @ vectors.T
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray:

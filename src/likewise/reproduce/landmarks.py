@@ -89,7 +89,7 @@ def _bars(tables: list[Row]) -> Any:
         ax.bar(at, list(of_method.values()), 0.8 / len(methods), label=method)
     ax.set_xticks(range(len(settings)), settings)
     ax.set(ylim=(50, 100), ylabel="% right", title="100 labels, 200 landmarks")
-    ax.legend(fontsize=7, ncols=3)
+    figure.legend(loc="outside lower center", fontsize=8, ncols=4)
     return figure
 
 

@@ -9,7 +9,12 @@ from likewise.supervision._sampling import (
     position_weights,
 )
 from likewise.supervision._targets import check_targets, target_neighbors
-from likewise.supervision._triplets import TripletStream, check_triplets, check_weights
+from likewise.supervision._triplets import (
+    TripletStream,
+    check_triplets,
+    check_weights,
+    triplets_of,
+)
 
 __all__ = [
     "LabelTriplets",
@@ -23,4 +28,5 @@ __all__ = [
     "click_triplets",
     "position_weights",
     "target_neighbors",
+    "triplets_of",
 ]

@@ -7,6 +7,7 @@ import numpy as np
 from likewise._validation import check_choice, check_number, check_whole_number, is_sparse
 
 _TRIES = 100  # draws again where an item was drawn that may not be the farther one
+_TRIES_AT_HARD = 5  # the top of a good ranking may hold none
 
 
 class TripletSource(Protocol):
@@ -52,6 +53,8 @@ class LabelTriplets:
         self._queries = queries[others > 0]
         if len(self._queries) == 0:
             raise ValueError("y has no class of two rows or more, so no row has a closer one.")
+        if np.count_nonzero(self._counts) < 2:
+            raise ValueError("items are of one class, so none is farther than another.")
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Return `n` triplets."""
@@ -80,8 +83,8 @@ class RelevanceTriplets:
         How much the judgement of an item counts, such as the inverse of the chance that a user
         looked at it (`position_weights`): the closer item is drawn in proportion to grade × weight.
     negatives : {"unjudged", "judged"}, default="unjudged"
-        The farther item is any that is not graded as high as the closer one; or only one that was
-        judged, for queries that have such.
+        The farther item is any that is not graded as high as the closer one; or one that was
+        judged, for queries that have such (hard ones may be any, all the same).
     hard : float, default=0.0
         Share of the farther items that are drawn from the top of a ranking, once `set_ranking` has
         given one.
@@ -118,26 +121,34 @@ class RelevanceTriplets:
         if check_number(hard, "hard", least=0) > 1:
             raise ValueError(f"hard must be at most 1, but {hard} was given.")
         self._hard = hard
+        self._judged_only = negatives == "judged"
         self._n_items = grades.shape[1]
-        self._grades = grades
         self._ranking: np.ndarray | None = None
+        rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
         chances = grades.data.astype(np.float64)
         if weights is not None:
             chances = chances * _weights_at(weights, grades)
-        positive = chances > 0
-        rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
+        closer = (chances > 0) & (grades.data > _lowest_grades(grades)[rows])
         self._pairs = csr_array(
-            (chances[positive], (rows[positive], grades.indices[positive])), shape=grades.shape
+            (chances[closer], (rows[closer], grades.indices[closer])), shape=grades.shape
         )
         has_closer = np.diff(self._pairs.indptr) > 0
         self.queries = (
             np.flatnonzero(has_closer) if queries is None else queries[has_closer[queries]]
         )
         if len(self.queries) == 0:
-            raise ValueError("relevance has no positive grade, so no item is closer than another.")
+            raise ValueError(
+                "relevance has no positive grade that is above another, so no item is closer than "
+                "another."
+            )
         self._reach = np.concatenate([[0.0], np.cumsum(self._pairs.data)])
         self._keys = rows * self._n_items + grades.indices
-        self._judged_only = negatives == "judged"
+        self._grades = grades
+        # The judged items of each query from the lowest grade up, and the grades as ranks.
+        order = np.lexsort((grades.data, rows))
+        self._steps, ranks = np.unique(grades.data, return_inverse=True)
+        self._by_grade = grades.indices[order].astype(np.int64)
+        self._grade_keys = (rows * (len(self._steps) + 1) + ranks)[order]
 
     def set_ranking(self, ranking: np.ndarray) -> None:
         """Give, for each query, the items that rank highest now: hard negatives are among them."""
@@ -159,42 +170,54 @@ class RelevanceTriplets:
     ) -> np.ndarray:
         """Draw until every item has a lower grade than its triplet's closer item."""
         farther = np.full(len(query), -1)
-        pending = np.arange(len(query))
-        for turn in range(_TRIES):
-            drawn = self._candidates(query[pending], rng, easy=turn >= _TRIES // 2)
+        if self._judged_only:
+            farther = self._judged_below(query, grade, rng)
+        if self._ranking is not None:
+            hard = np.flatnonzero(rng.random(len(query)) < self._hard)
+            for _ in range(_TRIES_AT_HARD):
+                places = rng.integers(self._ranking.shape[1], size=len(hard))
+                top = self._ranking[query[hard], places].astype(np.int64)
+                fits = self._grade_of(query[hard], top) < grade[hard]
+                farther[hard[fits]] = top[fits]
+                hard = hard[~fits]
+        pending = np.flatnonzero(farther < 0)
+        for _ in range(_TRIES):
+            if len(pending) == 0:
+                return farther
+            drawn = rng.integers(self._n_items, size=len(pending))
             fits = self._grade_of(query[pending], drawn) < grade[pending]
             farther[pending[fits]] = drawn[fits]
             pending = pending[~fits]
-            if len(pending) == 0:
-                return farther
         for t in pending:  # nearly every item has the grade or a higher one: look at all of them
-            grades = np.zeros(self._n_items)
-            row = slice(self._grades.indptr[query[t]], self._grades.indptr[query[t] + 1])
-            grades[self._grades.indices[row]] = self._grades.data[row]
-            lower = np.flatnonzero(grades < grade[t])
-            if len(lower) == 0:
-                raise ValueError(
-                    f"relevance grades every item of query {query[t]} alike, so none is farther."
-                )
-            farther[t] = rng.choice(lower)
+            everything = np.arange(self._n_items)
+            grades = self._grade_of(np.full(self._n_items, query[t]), everything)
+            farther[t] = rng.choice(everything[grades < grade[t]])
         return farther
 
-    def _candidates(self, query: np.ndarray, rng: np.random.Generator, *, easy: bool) -> np.ndarray:
-        drawn = rng.integers(self._n_items, size=len(query))
-        if self._judged_only and not easy:
-            begin, end = self._grades.indptr[query], self._grades.indptr[query + 1]
-            drawn = self._grades.indices[begin + rng.integers(end - begin)].astype(np.int64)
-        if self._ranking is not None and not easy:
-            hard = rng.random(len(query)) < self._hard
-            top = rng.integers(self._ranking.shape[1], size=len(query))
-            drawn = np.where(hard, self._ranking[query, top], drawn)
-        return drawn
+    def _judged_below(
+        self, query: np.ndarray, grade: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return a judged item of a lower grade for each; −1 where there is none."""
+        begin = self._grades.indptr[query]
+        keys = query * (len(self._steps) + 1) + np.searchsorted(self._steps, grade)
+        n_lower = np.searchsorted(self._grade_keys, keys) - begin
+        drawn = self._by_grade[begin + rng.integers(np.maximum(n_lower, 1))]
+        return np.where(n_lower > 0, drawn, -1)
 
     def _grade_of(self, query: np.ndarray, item: np.ndarray) -> np.ndarray:
         """Return the grade of each pair; 0 for pairs that were not judged."""
         keys = query * self._n_items + item
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self._grades.data[at], 0)
+
+
+def _lowest_grades(grades: Any) -> np.ndarray:
+    """Return the lowest grade of each query: 0 where an item was not judged."""
+    lowest = np.zeros(grades.shape[0])
+    full = np.flatnonzero(np.diff(grades.indptr) == grades.shape[1])
+    for row in full:
+        lowest[row] = grades.data[grades.indptr[row] : grades.indptr[row + 1]].min()
+    return lowest
 
 
 def check_relevance(relevance: Any, queries: Any = None, items: Any = None) -> Any:

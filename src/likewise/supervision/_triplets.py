@@ -110,9 +110,8 @@ class TripletStream:
             self._length = _check_file(self._path, queries, items)
             return
         self._path = None
-        if hasattr(triplets, "columns"):
-            triplets, of_frame = _columns_of(triplets, list(triplets.columns), "triplets")
-            weights = of_frame if weights is None else weights
+        triplets, of_frame = triplets_of(triplets)
+        weights = of_frame if weights is None else weights
         self._triplets = check_triplets(triplets, queries, items)
         self._weights = check_weights(weights, self._triplets)
         self._length = len(self._triplets)
@@ -130,6 +129,13 @@ class TripletStream:
             triplets, weights = triplets.astype(np.int64), check_weights(weights, triplets)
             for block in slices(len(triplets), size):
                 yield triplets[block], weights[block]
+
+
+def triplets_of(triplets: Any) -> tuple[Any, np.ndarray | None]:
+    """Return the triplets and weights of a frame, by the names of its columns; else as they are."""
+    if not hasattr(triplets, "columns"):
+        return triplets, None
+    return _columns_of(triplets, list(triplets.columns), "triplets")
 
 
 def _check_file(path: Path, queries: Any, items: Any) -> int:
@@ -166,7 +172,10 @@ def _read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
 
 def _columns_of(frame: Any, names: list[str], what: str) -> tuple[np.ndarray, np.ndarray | None]:
     _refuse_missing(names, what)
-    triplets = np.column_stack([np.asarray(frame[name]) for name in _COLUMNS])
+    columns = [np.asarray(frame[name]) for name in _COLUMNS]
+    # Signed and unsigned whole numbers together would become floats.
+    whole = all(column.dtype.kind in "iu" for column in columns)
+    triplets = np.column_stack([c.astype(np.int64) if whole else c for c in columns])
     return triplets, np.asarray(frame[_WEIGHT]) if _WEIGHT in names else None
 
 

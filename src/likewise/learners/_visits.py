@@ -1,0 +1,233 @@
+"""SiLA's visits in blocks: the same sequence of mistakes as a visit at a time, and much sooner.
+
+A block of rows is scored by one matrix product. A mistake adds x dᵀ to A, so it changes the scores
+of later rows by (x_a · x)(d · x_b): two vectors, of which the block keeps one pair a mistake. With
+the Gram matrix at hand they are sums of a few of its rows.
+
+Where mistakes are rare, each row keeps a lower bound of its margin, which every mistake lowers by
+as much as it can have done harm. A row whose bound is above 0 is no mistake and is not scored.
+
+The diagonal form has neither: what a mistake adds to it is of full rank in the scores. There each
+mistake ends its block.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from likewise import kernels
+from likewise._validation import Rows
+from likewise.learners._voted import Form, Updates, VotedSum
+from likewise.similarities._rows import (
+    map_rows,
+    paired_products,
+    products,
+    sums,
+    to_dense,
+    to_unit_length,
+)
+
+_NORMS = {"none": 0, "cosine": 0, "dice": 1, "jaccard": 2}  # cosine: the rows have unit length
+
+GRAM_BYTES = 2**30  # up to 11,585 rows
+_SCORES_IN_BLOCK = 2**21
+_MOST_ROWS_IN_BLOCK = 256
+_MISTAKES_IN_BLOCK = 24  # about as many as cost no more than another product
+_CAPACITY = 64
+_RARE = 0.02  # below this share of mistakes, bounds are worth their keep
+
+
+class SortedRows:
+    """The rows in order of class, and what every problem on them shares.
+
+    Attributes
+    ----------
+    original : (n,) int64
+        Number of each row before it was sorted.
+    X : array or CSR
+        Of unit length for the cosine.
+    labels : (n,) int64
+    segments : (n_classes + 1,) int64
+        Where the classes begin.
+    """
+
+    def __init__(self, X: Rows, labels: np.ndarray, norm: str) -> None:
+        self.original = np.argsort(labels, kind="stable")
+        self.labels = labels[self.original]
+        self.segments = np.searchsorted(self.labels, np.arange(labels.max() + 2))
+        X = X[self.original].astype(np.float64)
+        self.X = to_unit_length(X) if norm == "cosine" else X
+        self.norm = _NORMS[norm]
+        self.sizes = sums(X) if self.norm else np.zeros(len(labels))
+
+    @cached_property
+    def gram(self) -> np.ndarray:
+        """All inner products, where there is room for them; else an empty matrix."""
+        n = len(self.labels)
+        return products(self.X, self.X) if n * n * 8 <= GRAM_BYTES else np.empty((0, 0))
+
+    def inverse_norms(self, rows: np.ndarray, partners: np.ndarray) -> np.ndarray:
+        """Return 1/N of pairs of rows, 0 where N is 0."""
+        if self.norm == 0:
+            return np.ones(len(rows))
+        N = self.sizes[rows] + self.sizes[partners]
+        if self.norm == 2:
+            N -= paired_products(self.X[rows], self.X[partners])
+        return np.divide(1, N, out=np.zeros(len(N)), where=N > 0)
+
+
+class Visits:
+    """One problem on sorted rows: which rows are targets and which are others to a row.
+
+    Parameters
+    ----------
+    rows : SortedRows
+    group : (n,) int64
+        Of each row.
+    reach : (n_groups, 4) int64
+        The classes that are others to a group: from, to and again from, to.
+    targets : (n, k) int64
+        Positions among the sorted rows; −1 where there are fewer.
+    voted : VotedSum
+        Where updates go.
+    """
+
+    def __init__(
+        self,
+        rows: SortedRows,
+        group: np.ndarray,
+        reach: np.ndarray,
+        targets: np.ndarray,
+        voted: VotedSum,
+    ) -> None:
+        n, k = targets.shape
+        self.rows, self.voted = rows, voted
+        self._group, self._reach = group, reach
+        self._spans = rows.segments[reach]
+        self._targets = np.maximum(targets, 0)
+        pairs = np.repeat(np.arange(n), k), self._targets.ravel()
+        self._target_weights = rows.inverse_norms(*pairs).reshape(n, k) * (targets >= 0)
+        sizes = self._spans[:, 1] - self._spans[:, 0] + self._spans[:, 3] - self._spans[:, 2]
+        self._n_others = np.minimum(sizes, k)[group]
+        self._inverse = self._inverse_norm_bounds()
+        self._mistakes = np.empty(_CAPACITY, np.int64)
+        self._others = np.empty((_CAPACITY, k), np.int64)
+        self._other_weights = np.empty((_CAPACITY, k))
+        no_pairs = voted.form == "diagonal"
+        self._left, self._right = (np.empty((0 if no_pairs else _CAPACITY, n)) for _ in range(2))
+        self._bounds = np.full(n, -np.inf)
+        self._tracking = False
+        self._share = 0.5  # of mistakes, in the last epoch
+
+    def epoch(self, order: np.ndarray) -> tuple[int, int]:
+        """Visit every row once, in an order; return how many were mistakes, and how many scored."""
+        n = len(order)
+        at = n_mistakes = n_scored = 0
+        if self._share == 0:  # an epoch without mistakes: nothing will change any more
+            self.voted.n_visits += n
+            return 0, 0
+        self._order = order
+        while at < n:
+            places = self._candidates(at)
+            if len(places) == 0:
+                break
+            n_visited, n_new = self._visit(places)
+            at = int(places[n_visited - 1]) + 1
+            n_mistakes += n_new
+            n_scored += n_visited
+        self.voted.n_visits += n
+        self._share = n_mistakes / n
+        if not self._tracking and self._share < _RARE and self.voted.form != "diagonal":
+            self._tracking = True
+            self._bounds.fill(-np.inf)
+        return n_mistakes, n_scored
+
+    def _candidates(self, at: int) -> np.ndarray:
+        """Return the places, from `at` on, of the next rows that may be mistakes."""
+        n = len(self._order)
+        if self.voted.form == "diagonal":
+            size = 1 / max(self._share, 1 / n)  # each mistake ends its block
+        else:
+            size = _MISTAKES_IN_BLOCK / max(self._share, 1 / n)
+        size = int(min(max(size, 1), _MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n)))
+        if not self._tracking:
+            return np.arange(at, min(at + size, n))
+        return at + np.flatnonzero(self._bounds[self._order[at:]] <= 0)[:size]
+
+    def _visit(self, places: np.ndarray) -> tuple[int, int]:
+        """Visit rows until a mistake makes the rest of the block worthless; learn from mistakes."""
+        rows = self._order[places]
+        X, voted = self.rows.X, self.voted
+        diagonal, symmetric = voted.form == "diagonal", voted.form == "symmetric"
+        block = products(map_rows(X[rows], voted.A), X)
+        gram = np.empty((0, 0)) if diagonal else self.rows.gram
+        inner, inner_rows = np.empty((0, 0)), rows
+        if self.rows.norm == 2:
+            inner = self.rows.gram
+            if len(inner) == 0:
+                inner, inner_rows = products(X[rows], X), np.arange(len(rows))
+        at = n_mistakes = 0
+        while True:
+            before = n_mistakes
+            at, n_mistakes = kernels.visit_rows(
+                at, rows, places, self._order, block, self.rows.norm, self.rows.sizes, inner,
+                inner_rows, self._spans, self.rows.segments, self._reach, self._group,
+                self.rows.original, self._targets, self._target_weights, *self._inverse,
+                self._n_others, gram, symmetric, self._left, self._right, n_mistakes,
+                self._mistakes, self._others, self._other_weights, self._tracking, self._bounds,
+            )  # fmt: skip
+            if n_mistakes == before or diagonal or len(gram):
+                break
+            self._complete(rows, n_mistakes - 1)
+        if n_mistakes:
+            made = self._updates(rows, places, slice(0, n_mistakes))
+            voted.add(made)
+        return at, n_mistakes
+
+    def _updates(self, rows: np.ndarray, places: np.ndarray, which: slice) -> Updates:
+        at = self._mistakes[which]
+        partners = self._targets[rows[at]], self._others[which]
+        weights = self._target_weights[rows[at]], -self._other_weights[which]
+        return Updates(
+            rows[at], np.hstack(partners), np.hstack(weights), self.voted.n_visits + places[at]
+        )
+
+    def _complete(self, rows: np.ndarray, last: int) -> None:
+        """Write what the last mistake does to every row, without a Gram matrix."""
+        X = self.rows.X
+        update = self._updates(rows, rows, slice(last, last + 1))
+        pair = np.vstack([to_dense(X[update.rows]), to_dense(update.differences(X))])
+        self._left[last], self._right[last] = (X @ pair.T).T
+        if self._tracking:
+            kernels.lower_bounds(
+                self._left[last], self._right[last], self.voted.form == "symmetric",
+                self.rows.segments, self._reach, self._group, self._targets,
+                self._target_weights, *self._inverse, self._n_others, self._bounds,
+            )  # fmt: skip
+
+    def _inverse_norm_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the most and the least that 1/N can be between a row and its others."""
+        n, sizes = len(self._group), self.rows.sizes
+        if self.rows.norm == 0:
+            return np.ones(n), np.ones(n)
+        least, most = np.empty(len(self._spans)), np.empty(len(self._spans))
+        for number, (a, b, c, d) in enumerate(self._spans):
+            others = np.concatenate([sizes[a:b], sizes[c:d]])
+            positive = others[others > 0]  # what is zero scores 0, whatever is learned
+            least[number] = positive.min(initial=np.inf)
+            most[number] = positive.max(initial=0.0)
+        least, most = least[self._group], most[self._group]
+        # xᵀy ≤ min(‖x‖₁, ‖y‖₁) for values in [0, 1], so Jaccard's N is at least the larger
+        smallest = sizes + least if self.rows.norm == 1 else np.maximum(sizes, least)
+        largest = sizes + most
+        inverse = [np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)]
+        return inverse[0], inverse[1]
+
+
+def starting_matrix(n_features: int, form: Form, init: str, norm: str) -> np.ndarray:
+    """Return the first matrix of the sequence: zero, or that of the base similarity."""
+    shape = n_features if form == "diagonal" else (n_features, n_features)
+    if init == "zero":
+        return np.zeros(shape)
+    scale = 2.0 if norm == "dice" else 1.0
+    return np.full(n_features, scale) if form == "diagonal" else scale * np.eye(n_features)
