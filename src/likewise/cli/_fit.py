@@ -22,6 +22,7 @@ from likewise.cli._options import (
     columns_of,
     seconds,
 )
+from likewise.cli._report import report_on
 from likewise.cli._show import Show, WrongUse, reported
 
 
@@ -61,13 +62,11 @@ def command(
     image_shape: ImageShape = None,
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
-    from likewise.cli._inputs import check_place, labelled_table
+    from likewise.cli._inputs import check_places, labelled_table
 
     time = seconds(budget)
-    check_place(model, "--model")
-    if not no_report:
-        check_place(report, "--report")
     places = model, None if no_report else report
+    check_places(model=places[0], report=places[1])
     options = {
         "id": id,
         "numeric": numeric,
@@ -94,13 +93,11 @@ def command(
     selection = run(show, table, columns, families, forced, time, folds, seed)
     fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
-    written = _write_report(
+    written = report_on(
         show,
         places,
         fitted,
-        title=table.name,
-        rows=table.rows,
-        y=table.labels,
+        table,
         comparison=selection.rows,
         predictions=selection.predictions,
         notes=(*table.notes, *selection.notes),
@@ -138,7 +135,7 @@ def _fit_triplets(
     comparisons, weights = _comparisons(triplets)
     # Vectors that somebody's model made mean something as they are: they are not scaled.
     columns = columns_of(item_table, **options).set_params(scale="none").fit(item_table.rows)
-    query_columns = None
+    query_columns = query_table = None
     P = Q = columns.transform(item_table.rows)
     show.remark(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
     show.remarks("Columns:", columns.sentences_)
@@ -158,34 +155,28 @@ def _fit_triplets(
         verbose=not show.quiet,
     )
     fitted = TableModel(columns, selection.estimator, query_columns)
-    model, _ = places
-    fitted.save(model)
-    written = None
-    if query_columns is None or Q.shape[1] == P.shape[1]:
-        written = _write_report(
-            show,
-            places,
-            fitted,
-            title=item_table.name,
-            rows=item_table.rows,
-            y=None,
-            comparison=selection.rows,
-            predictions=None,
-            notes=selection.notes,
-        )
-    else:
-        show.remark("no report: queries and items differ in kind, so there is no before and after.")
+    fitted.save(places[0])
+    written = report_on(
+        show,
+        places,
+        fitted,
+        item_table,
+        queries=query_table,
+        comparison=selection.rows,
+        measure="share in the right order",
+        notes=selection.notes,
+    )
     show.result(
         {
             "rows": selection.rows,
             "chosen": selection.chosen,
             "notes": list(selection.notes),
-            "model": str(model),
+            "model": str(places[0]),
             "report": written,
         },
         selection.table(),
         *selection.notes,
-        f"model: {model}",
+        f"model: {places[0]}",
         *([f"report: {written}"] if written else []),
     )
 
@@ -206,66 +197,3 @@ def _comparisons(source: str) -> tuple[Any, Any]:
     numbers = [table.rows.column(name).to_numpy() for name in wanted]
     weights = table.rows.column("weight").to_numpy() if "weight" in names else None
     return np.stack(numbers, axis=1), weights
-
-
-def _write_report(
-    show: Show,
-    places: tuple[Path, Path | None],
-    fitted: Any,
-    *,
-    title: str,
-    rows: Any,
-    y: Any,
-    comparison: list[dict[str, Any]],
-    predictions: Any,
-    notes: Any,
-) -> str | None:
-    """Write the report, where one is wanted and there is a similarity to show."""
-    model, report = places
-    if report is None:
-        return None
-    from likewise import as_similarity
-    from likewise.report import write_report
-
-    try:
-        after = fitted.similarity_
-    except ValueError as error:
-        show.remark(f"no report: {error}")
-        return None
-    history, label = _history(fitted.estimator)
-    write_report(
-        report,
-        title=title,
-        X=fitted.transform(rows),
-        y=y,
-        before=as_similarity("euclidean" if after.has_distance else "cosine"),
-        after=after,
-        comparison=comparison,
-        feature_names=list(fitted.columns.feature_names_),
-        shown=fitted.columns.shown(rows),
-        predictions=predictions,
-        history=history,
-        history_label=label,
-        columns=list(fitted.columns.sentences_),
-        model_path=str(model),
-        notes=list(notes),
-    )
-    return str(report)
-
-
-def _history(estimator: Any) -> tuple[list[tuple[float, float]] | None, str]:
-    """Return what a learner noted while it learned, and what that is."""
-    learner = getattr(estimator, "learner_", estimator)
-    entries = getattr(learner, "history_", None) or []
-    for x, value in (
-        ("iteration", "objective"),
-        ("triplets", "validation"),
-        ("triplets", "loss"),
-        ("epoch", "accuracy"),
-    ):
-        points = [
-            (e[x], e[value]) for e in entries if e.get(x) is not None and e.get(value) is not None
-        ]
-        if len(points) > 1:
-            return points, f"{value} by {x}"
-    return None, ""

@@ -1,7 +1,6 @@
 """Files that commands take and places they write to, checked before any work."""
 
 import json
-import os
 import re
 from difflib import get_close_matches
 from pathlib import Path
@@ -42,16 +41,16 @@ def labelled_table(source: str, target: str | None, n_features: int | None = Non
     return table.with_target(target)
 
 
-def check_place(path: Path, option: str) -> None:
+def check_places(**places: Path | None) -> None:
     """Refuse, before any work, a place that cannot be written to."""
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise WrongUse(f"{option} must be a file, but {path} is a folder.")
-    if not folder.is_dir():
-        raise WrongUse(f"{option} lies in {folder}, and there is no such folder.")
-    writable = os.access(folder, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
-    if not writable:
-        raise WrongUse(f"{option} is {path}, which cannot be written to.")
+    from likewise._files import check_place
+
+    for option, path in places.items():
+        try:
+            if path is not None:
+                check_place(path)
+        except OSError as error:
+            raise WrongUse(f"--{option} is {path}, which cannot be written: {error}") from error
 
 
 def open_model(path: str, items: Any) -> Any:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from likewise._validation import unknown_name
-from likewise.classifiers import SimilarityClassifier
-from likewise.learners import AROMA, LMNN, OASIS
+from likewise.classifiers import SimilarityClassifier, SimilarityFeatureClassifier
+from likewise.learners import AROMA, LMNN, OASIS, SiLA
 
 Kind: TypeAlias = Literal["baseline", "learned", "reference"]
 Settings: TypeAlias = Mapping[str, Any]
@@ -151,6 +151,27 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 5, "C": 0.1},
             {"scale": "none", "n_neighbors": 5},
         ),
+    ),
+    Family(
+        "sila",
+        "SiLA",
+        "learned",
+        "a normalised bilinear similarity from labels, by a voted perceptron",
+        _learned(SiLA),
+        (
+            {"scale": "standard", "n_neighbors": 3},
+            {"scale": "standard", "n_neighbors": 3, "form": "diagonal"},
+            {"scale": "none", "n_neighbors": 3},
+        ),
+    ),
+    Family(
+        "landmarks",
+        "landmarks",
+        "learned",
+        "similarity to landmarks as features, with balanced Winnow; classifies, does not search",
+        lambda settings, seed: SimilarityFeatureClassifier(random_state=seed, **settings),
+        ({"scale": "standard", "use": "both", "boolean": 0.03},),
+        searchable=False,
     ),
     Family(
         "logistic",
