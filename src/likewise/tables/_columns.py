@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._validation import (
     check_choice,
@@ -16,7 +16,7 @@ from likewise._validation import (
     unknown_name,
 )
 from likewise.tables._blocks import BLOCKS, Block, block_from
-from likewise.tables._frame import Frame, as_frame
+from likewise.tables._frame import Frame, as_frame, is_frame
 
 _SCALES = ("standard", "range", "none")
 _MISSING = ("impute", "refuse")
@@ -112,8 +112,9 @@ class Columns(TransformerMixin, BaseEstimator):
         y : ignored
         """
         self._check_parameters()
+        X = self._checked(X, reset=True)
         if is_sparse(X):
-            return self._fit_sparse(check_rows(X, "X"))
+            return self._fit_sparse(X)
         frame = as_frame(X)
         if len(frame) == 0:
             raise ValueError("the table has no rows; at least one is needed.")
@@ -145,7 +146,7 @@ class Columns(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if is_sparse(X) or self.columns_ == []:
             return self._transform_sparse(X)
-        frame = as_frame(X)
+        frame = as_frame(self._checked(X, reset=False))
         self._refuse_absent(frame)
         if self.missing == "refuse":
             _refuse_missing(frame, dict.fromkeys(self.columns_, "numeric"))
@@ -186,6 +187,19 @@ class Columns(TransformerMixin, BaseEstimator):
         frame = as_frame(X)
         self._refuse_absent(frame)
         return sum(_n_missing(frame, name) for name in self.columns_)
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Return arrays and CSR as they should be; frames are looked at column by column."""
+        if is_frame(X):
+            return X
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+        )
 
     def _check_parameters(self) -> None:
         check_choice(self.scale, "scale", _SCALES)
@@ -251,7 +265,7 @@ class Columns(TransformerMixin, BaseEstimator):
                 "the columns were learned from "
                 + ("a table, but sparse rows were given." if self.columns_ else "sparse rows.")
             )
-        X = check_rows(X, "X", n_features=self.n_features_in_)
+        X = check_rows(self._checked(X, reset=False), "X")
         scaled = X.copy()
         scaled.data = X.data / self.blocks_[0]["peak"][X.indices].astype(X.dtype)
         return scaled

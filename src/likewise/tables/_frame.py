@@ -5,7 +5,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from likewise._validation import check_rows, is_sparse
 from likewise.exceptions import require_extra
 
 Holds = Literal["numbers", "texts", "vectors", "images", "others"]
@@ -33,25 +32,19 @@ class Frame(Protocol):
 
 def as_frame(rows: Any) -> Frame:
     """Take a frame of any library that narwhals knows, or an array with a row for each sample."""
-    if isinstance(rows, ArrayFrame | NarwhalsFrame):
-        return rows
-    if is_sparse(rows):
-        raise TypeError("rows are sparse, but a frame or a dense array is needed.")
-    if hasattr(rows, "columns") or hasattr(rows, "column_names"):
-        return NarwhalsFrame(rows)
-    return ArrayFrame(rows)
+    return NarwhalsFrame(rows) if is_frame(rows) else ArrayFrame(rows)
+
+
+def is_frame(rows: Any) -> bool:
+    """Tell a frame, of whatever library, from arrays, lists and CSR."""
+    return hasattr(rows, "columns") or hasattr(rows, "column_names")
 
 
 class ArrayFrame:
     """A 2-D array of numbers, its columns named x0, x1 and so on."""
 
     def __init__(self, rows: Any) -> None:
-        array = np.asarray(rows)
-        if array.dtype.kind == "f" and np.isnan(array).any():  # what is missing is seen to later
-            check_rows(np.where(np.isnan(array), 0.0, array), "X")
-            self._array = array
-        else:
-            self._array = check_rows(rows, "X")
+        self._array = np.asarray(rows, dtype=np.float64)
         self.names = [f"x{column}" for column in range(self._array.shape[1])]
 
     def __len__(self) -> int:
@@ -62,8 +55,8 @@ class ArrayFrame:
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         if list(names) == self.names:
-            return np.asarray(self._array, dtype=np.float64)
-        return self._array[:, [self.names.index(name) for name in names]].astype(np.float64)
+            return self._array
+        return self._array[:, [self.names.index(name) for name in names]]
 
     def texts(self, name: str) -> list[str | None]:
         return _texts(self.values(name))
@@ -109,10 +102,9 @@ class NarwhalsFrame:
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         columns = np.empty((len(self), len(names)))
         for position, name in enumerate(names):
-            if self.holds(name) != "numbers":
+            if self.holds(name) != "numbers" and any(v is not None for v in self.values(name)):
                 self._refuse_text(name)
-            column = self._frame[name].cast(self._nw.Float64)
-            columns[:, position] = column.to_numpy()
+            columns[:, position] = self._frame[name].cast(self._nw.Float64).to_numpy()
         return columns
 
     def texts(self, name: str) -> list[str | None]:
@@ -124,10 +116,10 @@ class NarwhalsFrame:
 
     def _refuse_text(self, name: str) -> None:
         row, value = next(
-            ((row, v) for row, v in enumerate(self.values(name)) if not _is_number(v)), (0, None)
+            (row, value)
+            for row, value in enumerate(self.values(name))
+            if value is not None and not _is_number(value)
         )
-        if value is None:  # nothing but missing cells has no type
-            return
         raise ValueError(
             f"column {name!r} must hold numbers, but row {row} holds {str(value)[:40]!r}."
         )
@@ -139,7 +131,7 @@ def _is_number(value: Any) -> bool:
 
 def _held_by_objects(values: list[Any]) -> Holds:
     first = next((value for value in values if value is not None), None)
-    if isinstance(first, str):
+    if any(isinstance(value, str) for value in values):
         return "texts"
     if isinstance(first, bytes | dict):
         return "images"
