@@ -12,29 +12,44 @@ from likewise.cli._show import Show, WrongUse, reported
 def command(
     show: Show,
     model: Annotated[str, typer.Argument(help="A model file.")],
-    file: Annotated[str, typer.Argument(help="A table with labels, or the name of a data set.")],
+    file: Annotated[
+        str | None, typer.Argument(help="A table with labels, or the name of a data set.")
+    ] = None,
     target: Target = None,
+    queries: Annotated[
+        str | None, typer.Option(help="Without labels: a table of queries; the items by default.")
+    ] = None,
+    items: Annotated[str | None, typer.Option(help="Without labels: a table of items.")] = None,
+    triplets: Annotated[str | None, typer.Option(help="Comparisons, as in fit.")] = None,
 ) -> None:
     """Measure a model on rows it has not seen: accuracy by class, and retrieval."""
-    from likewise import load
-    from likewise.cli._inputs import labelled_table
-    from likewise.tables import TableModel
+    if triplets is not None and items is not None:
+        _evaluate_triplets(show, model, queries, items, triplets)
+    elif file is not None:
+        _evaluate_labels(show, model, file, target)
+    else:
+        raise WrongUse("a FILE with labels is needed, or --items and --triplets.")
 
-    opened = load(model)
-    if not isinstance(opened, TableModel) or not hasattr(opened.estimator, "predict"):
+
+def _evaluate_labels(show: Show, model: str, file: str, target: str | None) -> None:
+    from likewise.cli._inputs import labelled_table, open_model
+    from likewise.tables import read_table
+
+    opened = open_model(model)
+    if not hasattr(opened.estimator, "predict"):
         raise WrongUse(f"{model} holds no classifier; fit one from a table with labels.")
-    width = opened.columns.n_features_in_ if not opened.columns.columns_ else None
-    table = labelled_table(file, target or _stored_target(opened, file), n_features=width)
-    show.remarks(f"{table.name}: {len(table)} rows", table.notes)
+    width = None if opened.columns.columns_ else opened.columns.n_features_in_
+    if target is None and opened.target in _columns_of(read_table(file, n_features=width)):
+        target = opened.target
+    table = labelled_table(file, target, n_features=width)
+    show.remark(f"{table.name}: {len(table)} rows")
     n_missing = opened.columns.n_missing(table.rows)
-    if n_missing:
-        show.remark(f"{n_missing} missing cells are filled as when the model was fitted.")
-    labels = (
-        table.labels.astype(opened.estimator.classes_.dtype.type)
-        if _alike(table.labels, opened.estimator.classes_)
-        else table.labels.astype(str)
-    )
-    predicted = opened.predict(table.rows).astype(labels.dtype)
+    filled = [f"{n_missing} missing cells are filled as at fit."] if n_missing else []
+    show.remarks("Columns:", [*table.notes, *filled])
+    # 1 in one file may be "1" in another
+    labels, predicted = table.labels, opened.predict(table.rows)
+    if labels.dtype.kind != predicted.dtype.kind:
+        labels, predicted = labels.astype(str), predicted.astype(str)
     measured = _measures(opened, table.rows, labels, predicted)
     show.result(
         {"table": table.name, "rows": len(table), **measured},
@@ -44,16 +59,36 @@ def command(
     )
 
 
-def _stored_target(opened: Any, file: str) -> str | None:
-    """Return the target's name in the model, unless the file has its labels anyway."""
+def _evaluate_triplets(
+    show: Show, model: str, queries: str | None, items: str, triplets: str
+) -> None:
+    from likewise import as_similarity
+    from likewise.cli._inputs import comparisons_of, open_model
+    from likewise.selection import right_order
+    from likewise.supervision import check_triplets
     from likewise.tables import read_table
 
-    has_it = opened.target in getattr(read_table(file).rows, "column_names", [])
-    return opened.target if has_it else None
+    opened = open_model(model)
+    rows = read_table(items).rows
+    P, Q = (
+        opened.transform(rows),
+        opened.transform_queries(rows if queries is None else read_table(queries).rows),
+    )
+    comparisons = check_triplets(comparisons_of(triplets)[0], Q, P)
+    found = {"after": right_order(opened.similarity_, comparisons, Q, P)}
+    if Q.shape[1] == P.shape[1]:
+        found["before"] = right_order(as_similarity("cosine"), comparisons, Q, P)
+    show.result(
+        {"comparisons": len(comparisons), "right_order": found},
+        *(
+            f"in the right order {when} learning: {share:.4f} of {len(comparisons)} comparisons"
+            for when, share in sorted(found.items(), reverse=True)
+        ),
+    )
 
 
-def _alike(labels: Any, classes: Any) -> bool:
-    return (labels.dtype.kind in "iu") == (classes.dtype.kind in "iu")
+def _columns_of(table: Any) -> list[str]:
+    return list(getattr(table.rows, "column_names", []))
 
 
 def _measures(opened: Any, rows: Any, labels: Any, predicted: Any) -> dict[str, Any]:

@@ -123,6 +123,7 @@ def _fit_triplets(
     seed: int,
 ) -> None:
     from likewise._validation import unknown_name
+    from likewise.cli._inputs import comparisons_of
     from likewise.selection import TRIPLET_LEARNERS, select_triplets
     from likewise.tables import TableModel, read_table
 
@@ -132,7 +133,7 @@ def _fit_triplets(
         known = ("auto", *TRIPLET_LEARNERS)
         raise WrongUse(str(unknown_name(learner, "--learner with --triplets", known)))
     item_table = read_table(items or queries or "")
-    comparisons, weights = _comparisons(triplets)
+    comparisons, weights = comparisons_of(triplets)
     # Vectors that somebody's model made mean something as they are: they are not scaled.
     columns = columns_of(item_table, **options).set_params(scale="none").fit(item_table.rows)
     query_columns = query_table = None
@@ -179,21 +180,3 @@ def _fit_triplets(
         f"model: {places[0]}",
         *([f"report: {written}"] if written else []),
     )
-
-
-def _comparisons(source: str) -> tuple[Any, Any]:
-    """Return triplets and their weights, from a table or an array of three columns."""
-    import numpy as np
-
-    from likewise.cli._inputs import no_column
-    from likewise.tables import read_table
-
-    table = read_table(source)
-    names = list(getattr(table.rows, "column_names", []))
-    wanted = ["x0", "x1", "x2"] if names == ["x0", "x1", "x2"] else ["query", "closer", "farther"]
-    for name in wanted:
-        if name not in names:
-            raise no_column("--triplets", name, source, names)
-    numbers = [table.rows.column(name).to_numpy() for name in wanted]
-    weights = table.rows.column("weight").to_numpy() if "weight" in names else None
-    return np.stack(numbers, axis=1), weights

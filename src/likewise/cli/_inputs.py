@@ -41,6 +41,23 @@ def labelled_table(source: str, target: str | None, n_features: int | None = Non
     return table.with_target(target)
 
 
+def comparisons_of(source: str) -> tuple[Any, Any]:
+    """Return triplets and their weights, from a table or an array of three columns."""
+    import numpy as np
+
+    from likewise.tables import read_table
+
+    table = read_table(source)
+    names = list(getattr(table.rows, "column_names", []))
+    wanted = ["x0", "x1", "x2"] if names == ["x0", "x1", "x2"] else ["query", "closer", "farther"]
+    for name in wanted:
+        if name not in names:
+            raise no_column("--triplets", name, source, names)
+    numbers = [table.rows.column(name).to_numpy() for name in wanted]
+    weights = table.rows.column("weight").to_numpy() if "weight" in names else None
+    return np.stack(numbers, axis=1), weights
+
+
 def check_places(**places: Path | None) -> None:
     """Refuse, before any work, a place that cannot be written to."""
     from likewise._files import check_place
@@ -53,14 +70,16 @@ def check_places(**places: Path | None) -> None:
             raise WrongUse(f"--{option} is {path}, which cannot be written: {error}") from error
 
 
-def open_model(path: str, items: Any) -> Any:
-    """Open a model; one that knows nothing of columns takes the numbers as they are."""
+def open_model(path: str, items: Any = None) -> Any:
+    """Open a model; one that knows nothing of columns takes the numbers of `items` as they are."""
     from likewise import load
     from likewise.tables import Columns, TableModel
 
     model = load(path)
     if isinstance(model, TableModel):
         return model
+    if items is None:
+        raise WrongUse(f"{path} holds a {type(model).__name__}, not what likewise fit writes.")
     return TableModel(Columns(scale="none").fit(items), model)
 
 

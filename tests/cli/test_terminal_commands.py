@@ -1,0 +1,95 @@
+"""Commands in a real terminal: tables, progress, Ctrl-C, and how they end."""
+
+import sys
+
+import numpy as np
+import pytest
+from tests.cli.terminal import likewise
+
+import likewise as lw
+
+
+def test_help_names_every_command_and_loads_nothing_heavy(tmp_path):
+    ended = likewise("--help", folder=tmp_path)
+    assert ended.code == 0
+    for name in (
+        "compare", "fit", "evaluate", "search", "explain", "datasets", "learners", "reproduce",
+    ):  # fmt: skip
+        assert f"  {name} " in ended.text
+
+
+def test_help_imports_neither_numpy_nor_a_compiler():
+    import json
+    import subprocess
+
+    program = (
+        "import sys, json\n"
+        "sys.argv = ['likewise', '--help']\n"
+        "from likewise.cli import main\n"
+        "try:\n    main()\n"
+        "except SystemExit:\n    print(json.dumps(sorted(sys.modules)))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    loaded = set(json.loads(result.stdout.splitlines()[-1]))
+    assert not loaded & {"numpy", "sklearn", "scipy", "numba", "pyarrow", "pandas", "narwhals"}
+
+
+def test_fit_shows_progress_and_leaves_a_model_and_a_report(flowers, tmp_path):
+    ended = likewise(
+        "fit", flowers / "flowers.csv", "--target", "species", "--learner", "lmnn",
+        "--budget", "3s", "--folds", "2",
+        folder=tmp_path,
+    )  # fmt: skip
+    assert ended.code == 0, ended.text
+    assert "flowers: 60 rows, 3 classes of species" in ended.text
+    assert "4 numeric columns" in ended.text
+    assert "id: names the rows." in ended.text
+    assert "comparing" in ended.text
+    assert "fits/s" in ended.text
+    assert "━" in ended.text  # a bar, drawn in place
+    assert "\x1b[" in ended.raw
+    for name in ("Euclid kNN", "cosine kNN", "LMNN *", "logistic regression", "gradient boosting"):
+        assert name in ended.text
+    assert "model: model.safetensors" in ended.text
+    assert "report: report.html" in ended.text
+    model = lw.load(tmp_path / "model.safetensors")
+    held_out = lw.tables.read_table(flowers / "held_out.csv", target="species")
+    assert np.mean(model.predict(held_out.rows) == held_out.labels) > 0.85
+    page = (tmp_path / "report.html").read_text(encoding="utf8")
+    assert "<html" in page
+    assert "petal width" in page
+
+
+def test_ctrl_c_keeps_the_best_so_far_and_says_so(flowers, tmp_path):
+    ended = likewise(
+        "fit", "breast_cancer", "--learner", "lmnn", "--budget", "10m", "--no-report",
+        folder=tmp_path,
+        interrupt_at=r" [1-9]\d/",
+    )  # fmt: skip
+    assert ended.code == 0, ended.text
+    assert "kept: the best so far" in ended.text
+    assert "Interrupted: the figures are of" in ended.text
+    model = lw.load(tmp_path / "model.safetensors")
+    assert model.similarity_.score([[0.0] * 30], [[0.0] * 30]).shape == (1, 1)
+
+
+def test_ctrl_c_before_anything_is_known_keeps_nothing_and_says_so(tmp_path):
+    ended = likewise(
+        "fit", "breast_cancer", "--budget", "10m", folder=tmp_path, interrupt_at="Columns:"
+    )
+    assert ended.code == 1
+    assert "interrupted: nothing was kept." in ended.text
+    assert not (tmp_path / "model.safetensors").exists()
+
+
+def test_a_wrong_name_ends_with_2_and_the_nearest_name(flowers, tmp_path):
+    ended = likewise("compare", flowers / "flowers.csv", "--target", "specie", folder=tmp_path)
+    assert ended.code == 2
+    assert "Did you mean 'species'?" in ended.text
+    assert "Traceback" not in ended.text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell, tmp_path):
+    ended = likewise("--show-completion", shell, folder=tmp_path)
+    assert ended.code in (0, 2)  # older ones find the shell out by themselves
