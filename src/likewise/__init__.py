@@ -9,6 +9,7 @@ from likewise._lazy import attach
 
 if TYPE_CHECKING:
     from likewise import datasets as datasets
+    from likewise import distances as distances
     from likewise import exceptions as exceptions
     from likewise import metrics as metrics
     from likewise._files import load as load
@@ -46,6 +47,7 @@ _HOMES = {
     "as_similarity": "similarities",
     "compare": "evaluation",
     "datasets": "datasets",
+    "distances": "distances",
     "evaluate_retrieval": "evaluation",
     "exceptions": "exceptions",
     "from_callable": "similarities",

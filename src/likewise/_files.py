@@ -40,11 +40,22 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 
 # The only classes that a file can name. Each lives in the room given here.
 _HOMES = {
+    "AlignmentDistance": "distances",
     "Bilinear": "similarities",
+    "FromDissimilarity": "similarities",
+    "ImageDistance": "distances",
     "LMNN": "learners",
     "Mahalanobis": "similarities",
+    "MatrixDistance": "distances",
     "Precomputed": "similarities",
+    "QuantizedDistance": "distances",
+    "RankedDistance": "distances",
+    "SeriesDistance": "distances",
     "SimilarityClassifier": "classifiers",
+    "StringDistance": "distances",
+    "TangentDistance": "distances",
+    "TransportDistance": "distances",
+    "VectorDistance": "distances",
 }
 
 

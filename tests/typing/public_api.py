@@ -54,6 +54,17 @@ def make_similarities() -> list[lw.Similarity]:
     ]
 
 
+def compare_objects(words: list[str], X: np.ndarray) -> np.ndarray:
+    """Compare by a name, a function, or in levels."""
+    edits = lw.distances.as_dissimilarity("levenshtein")
+    assert_type(edits, lw.distances.Dissimilarity)
+    lw.distances.as_dissimilarity(lambda a, b: abs(len(a) - len(b))).pairwise(words)
+    levels = lw.distances.quantize("euclidean", 5).fitted(X)
+    lw.distances.ranked(lw.distances.TangentDistance((4, 4))).fitted(X).pairwise(X, X)
+    lw.as_similarity(levels)
+    return edits.pairwise(words, words) + levels.pairwise(X)
+
+
 def use(similarity: lw.Similarity, Q: np.ndarray, P: np.ndarray) -> float:
     """Score, search, explain."""
     assert_type(similarity.score(Q, P), np.ndarray)

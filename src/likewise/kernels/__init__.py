@@ -7,6 +7,7 @@ from likewise._lazy import attach
 
 _HOMES = {
     "class_energies": "_energy",
+    "dtw_distances": "_dtw",
     "edge_distances": "_edges",
     "edge_forces": "_edges",
     "incidence": "_edges",
@@ -14,6 +15,7 @@ _HOMES = {
     "scan_impostors": "_lmnn",
     "scan_products": "_topk",
     "scan_scores": "_topk",
+    "tangent_distances": "_tangent",
 }
 
 __getattr__, __dir__ = attach(__name__, _HOMES)

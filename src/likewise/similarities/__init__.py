@@ -1,10 +1,12 @@
 """What is learned: similarities, small immutable values that score, search, fold and save."""
 
+from likewise._validation import as_objects
 from likewise.similarities._base import Foldable, Metric, Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._convert import NAMED, as_similarity
+from likewise.similarities._dissimilarity import FromDissimilarity
 from likewise.similarities._explanation import Explanation, Term
-from likewise.similarities._function import Function, as_objects, from_callable, from_distance
+from likewise.similarities._function import Function, from_callable, from_distance
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
 from likewise.similarities._precomputed import Precomputed
@@ -14,6 +16,7 @@ __all__ = [
     "Bilinear",
     "Explanation",
     "Foldable",
+    "FromDissimilarity",
     "Function",
     "Mahalanobis",
     "Matches",
