@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from likewise._files import load as load
     from likewise._files import save as save
     from likewise._progress import show_progress as show_progress
+    from likewise.classifiers import DBoost as DBoost
     from likewise.classifiers import SimilarityClassifier as SimilarityClassifier
     from likewise.evaluation import Comparison as Comparison
     from likewise.evaluation import RetrievalReport as RetrievalReport
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Bilinear": "similarities",
     "Comparison": "evaluation",
+    "DBoost": "classifiers",
     "Explanation": "similarities",
     "Foldable": "similarities",
     "LMNN": "learners",

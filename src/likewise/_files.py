@@ -42,6 +42,7 @@ _FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 _HOMES = {
     "AlignmentDistance": "distances",
     "Bilinear": "similarities",
+    "DBoost": "classifiers",
     "FromDissimilarity": "similarities",
     "ImageDistance": "distances",
     "LMNN": "learners",
