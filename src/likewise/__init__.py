@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from likewise.evaluation import RetrievalReport as RetrievalReport
     from likewise.evaluation import compare as compare
     from likewise.evaluation import evaluate_retrieval as evaluate_retrieval
+    from likewise.features import DissimilaritySpace as DissimilaritySpace
     from likewise.learners import LMNN as LMNN
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
@@ -37,6 +38,7 @@ _HOMES = {
     "Bilinear": "similarities",
     "Comparison": "evaluation",
     "DBoost": "classifiers",
+    "DissimilaritySpace": "features",
     "Explanation": "similarities",
     "Foldable": "similarities",
     "LMNN": "learners",

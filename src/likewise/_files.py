@@ -43,6 +43,7 @@ _HOMES = {
     "AlignmentDistance": "distances",
     "Bilinear": "similarities",
     "DBoost": "classifiers",
+    "DissimilaritySpace": "features",
     "FromDissimilarity": "similarities",
     "ImageDistance": "distances",
     "LMNN": "learners",

@@ -54,6 +54,15 @@ def make_similarities() -> list[lw.Similarity]:
     ]
 
 
+def boost(words: list[str], X: np.ndarray, y: list[str]) -> np.ndarray:
+    """Classify by a dissimilarity, and make features of it."""
+    fitted = lw.DBoost("levenshtein", n_rounds=10, n_prototypes=4, max_depth=2).fit(words, y)
+    assert_type(fitted, lw.DBoost)
+    assert_type(fitted.decision_function(words), np.ndarray)
+    lw.DissimilaritySpace("cityblock", n_prototypes=3, width=1.0).fit(X).transform(X)
+    return next(fitted.staged_predict(words))
+
+
 def compare_objects(words: list[str], X: np.ndarray) -> np.ndarray:
     """Compare by a name, a function, or in levels."""
     edits = lw.distances.as_dissimilarity("levenshtein")

@@ -1,7 +1,6 @@
 """Boosting of splits by pairs of examples: how pairs are drawn, trees grown, examples reweighed."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,9 @@ from likewise.distances import Columns
 _N_BINS = 128
 _ROWS_FOR_EXACT = 500  # up to here sorting is as quick as it needs to be
 _PAIRS_IN_BLOCK = 8
-_NUMBERS_FOR_THREADS = 1_000_000  # weights times pairs, below which threads cost more than they give
+_NUMBERS_FOR_THREADS = (
+    1_000_000  # weights times pairs, below which threads cost more than they give
+)
 _NO_SPLIT = np.inf  # a threshold that every f is below
 
 
@@ -73,13 +74,12 @@ def boost(
     labels : (n,) int64 from 0, their classes
     """
     n, n_classes = len(rows), int(labels.max()) + 1
-    by_class = np.argsort(labels, kind="stable")  # neighbours in this order make drawing easy
-    rows, labels = rows[by_class], labels[by_class]
     targets, n_labels = targets_of(labels, n_classes)
     weights = np.full((n, n_labels), 1 / (n * n_labels))
     scores = np.zeros((n, n_labels))
     smoothing = 1 / (n * n_labels)
-    grower = _Grower(columns, rows, labels, targets, weights, plan, rng)
+    masses = np.full(n, 1 / n)
+    grower = _Grower(columns, rows, labels, targets, weights, masses, plan, rng)
     outputs, history = [], []
     bound = 1.0
     for number in range(1, n_rounds + 1):
@@ -88,8 +88,7 @@ def boost(
         kernels.leaf_weights(leaves, targets, weights, positive, total)
         negative = np.maximum(total - positive, 0.0)
         output = np.log((positive + smoothing) / (negative + smoothing)) / 2
-        normaliser = kernels.reweigh(leaves, targets, output, weights, scores)
-        weights /= normaliser
+        normaliser, n_wrong = kernels.reweigh(leaves, targets, output, weights, scores, masses)
         outputs.append(output)
         bound *= normaliser
         history.append(
@@ -97,7 +96,7 @@ def boost(
                 "round": number,
                 "normaliser": float(normaliser),
                 "bound": float(bound),
-                "training_error": float(np.mean(winners(scores) != labels)),
+                "training_error": n_wrong / n,
                 "prototypes": len(grower.used),
             }
         )
@@ -135,16 +134,18 @@ class _Grower:
         labels: np.ndarray,
         targets: np.ndarray,
         weights: np.ndarray,
+        masses: np.ndarray,
         plan: Plan,
         rng: np.random.Generator,
     ) -> None:
         self._columns, self._rows, self._labels = columns, rows, labels
-        self._targets, self._weights = targets, weights
+        self._targets, self._weights, self._masses = targets, weights, masses
         self._plan, self._rng = plan, rng
         search = plan.search
         if search == "auto":
             search = "exact" if len(rows) <= _ROWS_FOR_EXACT else "histogram"
         self._search = "zero" if plan.threshold == "zero" else search
+        self._by_class = np.argsort(labels, kind="stable")  # in which order pairs are drawn
         self._nodes: list[tuple[int, int, float]] = []
         self.used: dict[int, None] = {}  # places in `rows`, in the order in which they were chosen
 
@@ -161,31 +162,25 @@ class _Grower:
 
     def trees(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the prototypes' rows, and the trees in terms of them."""
-        places = np.array(sorted(self.used))
-        chosen = np.array([node[:2] for node in self._nodes]).reshape(-1, 2)
+        used = np.array(sorted(self.used))
         n_nodes = 2**self._plan.max_depth - 1
-        pairs = np.searchsorted(places, chosen).reshape(-1, n_nodes, 2)
+        firsts, seconds = (
+            np.searchsorted(used, [node[side] for node in self._nodes]).reshape(-1, n_nodes)
+            for side in (0, 1)
+        )
         thresholds = np.array([node[2] for node in self._nodes]).reshape(-1, n_nodes)
-        # rows in ascending order, which is not that of their classes
-        order = np.argsort(self._rows[places])
-        rank = np.argsort(order)
-        firsts, seconds = (np.ascontiguousarray(rank[pairs[:, :, side]]) for side in (0, 1))
-        return self._rows[places][order], firsts, seconds, thresholds
+        return self._rows[used], firsts, seconds, thresholds
 
     def _split(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Split some of the examples by the best of the pairs drawn for them."""
         labels = self._labels[members]
-        if len(members) == 0 or labels[0] == labels[-1]:
+        if len(members) == 0 or (labels == labels[0]).all():
             anyone = next(iter(self.used), 0)
             self.used[anyone] = None
             self._nodes.append((anyone, anyone, _NO_SPLIT))
             return members, members[:0]
-        budget = self._plan.n_prototypes
-        spent = budget is not None and len(self.used) >= budget
-        pool = np.sort(np.array(list(self.used))) if spent else members
-        pairs = draw_pairs(
-            self._labels[pool], self._weights[pool].sum(axis=1), self._plan.n_pairs, self._rng
-        )
+        pool = self._by_class[self._to_draw_from(members)[self._by_class]]
+        pairs = draw_pairs(self._labels[pool], self._masses[pool], self._plan.n_pairs, self._rng)
         firsts, seconds = pool[pairs]
         places = self._columns.places(self._rows[np.concatenate([firsts, seconds])])
         best, threshold = self._best(places[: len(firsts)], places[len(firsts) :], members)
@@ -197,25 +192,41 @@ class _Grower:
         beyond = gaps > threshold
         return members[~beyond], members[beyond]
 
+    def _to_draw_from(self, members: np.ndarray) -> np.ndarray:
+        """Return which examples may make a pair: `members`, or prototypes once there are enough."""
+        budget = self._plan.n_prototypes
+        spent = budget is not None and len(self.used) >= budget
+        chosen = np.zeros(len(self._rows), dtype=bool)
+        chosen[list(self.used) if spent else members] = True
+        return chosen
+
     def _best(
         self, firsts: np.ndarray, seconds: np.ndarray, members: np.ndarray
     ) -> tuple[int, float]:
         """Return which pair splits best, and its threshold."""
         values, rows = self._columns.values, self._rows[members]
-        arguments = rows, self._targets[members], self._weights[members]
+        targets, weights = self._targets, self._weights
+        if len(members) < len(targets):
+            targets, weights = targets[members], weights[members]
+        positive = targets >= 0
+        own = np.where(positive, weights[np.arange(len(targets)), targets], 0.0)
+        whole = np.zeros((2, weights.shape[1]))
+        whole[0] = np.bincount(targets[positive], own[positive], minlength=weights.shape[1])
+        whole[1] = weights.sum(axis=0)
+        sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
         cuts = np.empty(len(firsts), dtype=np.int64)
 
         def search(part: slice) -> None:
             pairs = values, firsts[part], seconds[part]
             if self._search == "zero":
-                kernels.search_zero(*pairs, *arguments, z[part])
+                kernels.search_zero(*pairs, *sums, z[part])
             elif self._search == "exact":
-                kernels.search_exact(*pairs, *arguments, z[part], thresholds[part])
+                kernels.search_exact(*pairs, *sums, whole, z[part], thresholds[part])
             else:
-                kernels.search_histogram(*pairs, *arguments, _N_BINS, z[part], cuts[part])
+                kernels.search_histogram(*pairs, *sums, whole, _N_BINS, z[part], cuts[part])
 
-        if arguments[2].size * len(firsts) < _NUMBERS_FOR_THREADS:
+        if weights.size * len(firsts) < _NUMBERS_FOR_THREADS:
             search(slice(None))
         else:
             for_each(search, list(slices(len(firsts), _PAIRS_IN_BLOCK)))

@@ -18,7 +18,6 @@ from likewise._validation import (
     check_number,
     check_same_length,
     check_whole_number,
-    n_rows,
     take,
 )
 from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
@@ -146,7 +145,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         with (
             show_progress(self.verbose),
             limit_threads(self.n_jobs),
-            LongWork("fitting DBoost", total=total, unit="rounds", keeps="the rounds so far") as work,
+            LongWork(
+                "fitting DBoost", total=total, unit="rounds", keeps="the rounds so far"
+            ) as work,
         ):
             fitted = base.fitted(X)
             columns = Columns(fitted, X)

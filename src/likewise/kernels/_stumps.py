@@ -49,7 +49,7 @@ def _bin_scale(low, high, n_bins):
 
 
 @kernel
-def search_histogram(columns, firsts, seconds, rows, targets, weights, n_bins, z, cuts):
+def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whole, n_bins, z, cuts):
     """Write for each pair the least Z among the borders of equal bins, and the last bin below it.
 
     Parameters
@@ -59,21 +59,18 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, n_bins, z
     rows : (n,) int64, which rows are split
     targets : (n,) int64
     weights : (n, n_labels) float64
+    own : (n,) float64, the weight of each example for its target; 0 where there is none
+    whole : (2, n_labels) float64, the weights of the positives, and of all, added up
     n_bins : int
     z : (n_pairs,) float64, written
     cuts : (n_pairs,) int64, written; −1 where all rows are alike
     """
     n, n_labels = weights.shape
     gaps = np.empty(n)
+    bins = np.empty(n, dtype=np.int32)
+    all_positive, all_total = whole[0], whole[1]
     total = np.empty((n_bins, n_labels))
     positive = np.empty((n_bins, n_labels))
-    all_total = np.zeros(n_labels)
-    all_positive = np.zeros(n_labels)
-    for i in range(n):
-        for c in range(n_labels):
-            all_total[c] += weights[i, c]
-        if targets[i] >= 0:
-            all_positive[targets[i]] += weights[i, targets[i]]
     for m in range(firsts.shape[0]):
         low, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
         z[m] = 2.0 * _half_normaliser(all_positive, all_total)
@@ -83,20 +80,16 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, n_bins, z
         total[:] = 0.0
         positive[:] = 0.0
         scale = _bin_scale(low, high, n_bins)
-        if n_labels == 1:
-            for i in range(n):
-                b = int((gaps[i] - low) * scale)
-                total[b, 0] += weights[i, 0]
-                if targets[i] == 0:
-                    positive[b, 0] += weights[i, 0]
-        else:
-            for i in range(n):
-                b = int((gaps[i] - low) * scale)
-                for c in range(n_labels):
-                    total[b, c] += weights[i, c]
-                own = targets[i]
-                if own >= 0:
-                    positive[b, own] += weights[i, own]
+        # three short loops: each keeps the processor's pipes fuller than one long one
+        for i in range(n):
+            bins[i] = np.int32((gaps[i] - low) * scale)
+        for i in range(n):
+            of_bin, own_weights = total[bins[i]], weights[i]
+            for c in range(n_labels):
+                of_bin[c] += own_weights[c]
+        for i in range(n):
+            if targets[i] >= 0:
+                positive[bins[i], targets[i]] += own[i]
         best = np.inf
         for b in range(n_bins - 1):
             if b > 0:
@@ -133,7 +126,7 @@ def _middle(below, above):
 
 
 @kernel
-def search_exact(columns, firsts, seconds, rows, targets, weights, z, thresholds):
+def search_exact(columns, firsts, seconds, rows, targets, weights, own, whole, z, thresholds):
     """Write for each pair the least Z among all thresholds, and the threshold.
 
     Parameters as in `search_histogram`; thresholds : (n_pairs,) float64, written
@@ -142,13 +135,7 @@ def search_exact(columns, firsts, seconds, rows, targets, weights, z, thresholds
     gaps = np.empty(n)
     total = np.empty(n_labels)
     positive = np.empty(n_labels)
-    all_total = np.zeros(n_labels)
-    all_positive = np.zeros(n_labels)
-    for i in range(n):
-        for c in range(n_labels):
-            all_total[c] += weights[i, c]
-        if targets[i] >= 0:
-            all_positive[targets[i]] += weights[i, targets[i]]
+    all_positive, all_total = whole[0], whole[1]
     for m in range(firsts.shape[0]):
         _, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
         order = np.argsort(gaps)
@@ -162,7 +149,7 @@ def search_exact(columns, firsts, seconds, rows, targets, weights, z, thresholds
             for c in range(n_labels):
                 total[c] += weights[i, c]
             if targets[i] >= 0:
-                positive[targets[i]] += weights[i, targets[i]]
+                positive[targets[i]] += own[i]
             here, then = gaps[i], gaps[order[k + 1]]
             if here < then:
                 found = _both_normalisers(positive, total, all_positive, all_total)
@@ -174,7 +161,7 @@ def search_exact(columns, firsts, seconds, rows, targets, weights, z, thresholds
 
 
 @kernel
-def search_zero(columns, firsts, seconds, rows, targets, weights, z):
+def search_zero(columns, firsts, seconds, rows, targets, weights, own, z):
     """Write for each pair the Z of the split at 0: nearer to x′, or as near, against nearer to x″.
 
     Parameters as in `search_histogram`.
@@ -190,7 +177,7 @@ def search_zero(columns, firsts, seconds, rows, targets, weights, z):
             for c in range(n_labels):
                 total[b, c] += weights[i, c]
             if targets[i] >= 0:
-                positive[b, targets[i]] += weights[i, targets[i]]
+                positive[b, targets[i]] += own[i]
         z[m] = 2.0 * (
             _half_normaliser(positive[0], total[0]) + _half_normaliser(positive[1], total[1])
         )
@@ -214,26 +201,45 @@ def leaf_weights(leaves, targets, weights, positive, total):
 
 
 @kernel
-def reweigh(leaves, targets, outputs, weights, scores):
-    """Multiply each weight by exp(−Y h), add h to the scores, and return the sum of the weights.
+def reweigh(leaves, targets, outputs, weights, scores, masses):
+    """Multiply each weight by exp(−Y h) and scale all to sum to 1; add h to the scores.
+
+    Returns by what the weights were scaled, Z = Σ w exp(−Y h), and how many examples have a score
+    that is the highest, or above 0 of a single label, for a class that is not theirs.
 
     Parameters
     ----------
     leaves : (n,) int64
     outputs : (n_leaves, n_labels), h
     weights, scores : (n, n_labels), changed
+    masses : (n,), written: the sum of each example's weights
     """
-    right = np.exp(-outputs)
-    wrong = np.exp(outputs)
+    n, n_labels = weights.shape
+    for_positive = np.exp(-outputs)
+    for_negative = np.exp(outputs)
     normaliser = 0.0
-    for i in range(leaves.shape[0]):
-        leaf = leaves[i]
-        for c in range(weights.shape[1]):
-            factor = right[leaf, c] if targets[i] == c else wrong[leaf, c]
-            weights[i, c] *= factor
-            normaliser += weights[i, c]
+    n_wrong = 0
+    for i in range(n):
+        leaf, own = leaves[i], targets[i]
+        mass = 0.0
+        best = 0
+        for c in range(n_labels):
+            weights[i, c] *= for_positive[leaf, c] if c == own else for_negative[leaf, c]
+            mass += weights[i, c]
             scores[i, c] += outputs[leaf, c]
-    return normaliser
+            if scores[i, c] > scores[i, best]:
+                best = c
+        masses[i] = mass
+        normaliser += mass
+        if n_labels == 1:
+            n_wrong += (scores[i, 0] > 0) != (own == 0)
+        else:
+            n_wrong += best != own
+    for i in range(n):
+        masses[i] /= normaliser
+        for c in range(n_labels):
+            weights[i, c] /= normaliser
+    return normaliser, n_wrong
 
 
 @kernel

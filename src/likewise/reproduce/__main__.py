@@ -15,6 +15,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m likewise.reproduce", description=__doc__)
     parser.add_argument("name", nargs="?", help=f"one of {', '.join(known())}")
     parser.add_argument("--folder", type=Path, default=Path("results/reproduce"))
+    parser.add_argument(
+        "--only", metavar="TEXT", help="measure settings whose name has TEXT in it; keep the others"
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     chosen = parser.parse_args(arguments)
@@ -24,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.name not in known():
         print(unknown_name(chosen.name, "NAME", known()), file=sys.stderr)
         return 2
-    rows = reproduce(chosen.name, chosen.folder, verbose=not chosen.quiet)
+    rows = reproduce(chosen.name, chosen.folder, only=chosen.only, verbose=not chosen.quiet)
     print(json.dumps([asdict(row) for row in rows], indent=2) if chosen.json else table(rows))
     print(f"written to {chosen.folder}", file=sys.stderr)
     return 0

@@ -61,10 +61,18 @@ def known() -> list[str]:
     return [module.name for module in iter_modules(package.__path__) if module.name[0] != "_"]
 
 
-def reproduce(name: str, folder: str | os.PathLike[str], *, verbose: bool = False) -> list[Row]:
+def reproduce(
+    name: str,
+    folder: str | os.PathLike[str],
+    *,
+    only: str | None = None,
+    verbose: bool = False,
+) -> list[Row]:
     """Run one reproduction and write NAME.json, NAME.md and its figures into `folder`.
 
-    Ctrl-C ends it early; the rows measured until then are written.
+    Ctrl-C ends it early; the rows measured until then are written. With `only`, of a module whose
+    `rows` takes it, settings whose name contains that text are measured, and the other rows of an
+    earlier run in the same folder are kept.
     """
     if name not in known():
         raise unknown_name(name, "NAME", known())
@@ -72,24 +80,34 @@ def reproduce(name: str, folder: str | os.PathLike[str], *, verbose: bool = Fals
     require_extra("matplotlib.figure", "plots", "the figures of a reproduction")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    rows: list[Row] = []
+    rows = [] if only is None else _rows_of(folder / f"{name}.json")
+    measured = paper.rows() if only is None else paper.rows(only)
     with (
         show_progress(verbose),
         LongWork(f"reproducing {name}", unit="rows", keeps="the rows so far") as work,
     ):
-        for row in paper.rows():
+        for row in measured:
+            rows = [r for r in rows if (r.setting, r.method) != (row.setting, row.method)]
             rows.append(row)
+            report = {"paper": paper.PAPER, "rows": [asdict(row) for row in rows]}
+            text = json.dumps(report, indent=2) + "\n"
+            (folder / f"{name}.json").write_text(text, encoding="utf8")
             work.advance()
             if work.interrupted:
                 break
-    report = {"paper": paper.PAPER, "rows": [asdict(row) for row in rows]}
-    (folder / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf8")
     text = f"# {paper.PAPER}\n\n{table(rows).to_markdown()}\n"
     (folder / f"{name}.md").write_text(text, encoding="utf8")
     for title, figure in paper.figures(rows):
         slug = re.sub(r"\W+", "-", title).strip("-")
         figure.savefig(folder / f"{name}-{slug}.png", dpi=150, bbox_inches="tight")
     return rows
+
+
+def _rows_of(path: Path) -> list[Row]:
+    """Return the rows of an earlier run, if there was one."""
+    if not path.is_file():
+        return []
+    return [Row(**row) for row in json.loads(path.read_text(encoding="utf8"))["rows"]]
 
 
 def table(rows: list[Row]) -> Table:
