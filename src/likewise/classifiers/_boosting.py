@@ -10,11 +10,9 @@ from likewise._threads import for_each, slices
 from likewise.distances import Columns
 
 _N_BINS = 128
-_ROWS_FOR_EXACT = 500  # up to here sorting is as quick as it needs to be
+_ROWS_FOR_EXACT = 256  # up to here sorting is about as quick
 _PAIRS_IN_BLOCK = 8
-_NUMBERS_FOR_THREADS = (
-    1_000_000  # weights times pairs, below which threads cost more than they give
-)
+_NUMBERS_FOR_THREADS = 1_000_000  # weights times pairs, below which threads cost too much
 _NO_SPLIT = np.inf  # a threshold that every f is below
 
 
@@ -108,7 +106,7 @@ def boost(
 
 
 def targets_of(labels: np.ndarray, n_classes: int) -> tuple[np.ndarray, int]:
-    """Return for which label each example is positive (−1: for none), and how many labels there are.
+    """Return for which label each example is positive (−1: for none), and the number of labels.
 
     Two classes need one label, whose sign tells them apart: the second label of AdaBoost.MH would
     be its mirror image.

@@ -21,14 +21,14 @@ from likewise._validation import (
     take,
 )
 from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
-from likewise.distances import Columns, Dissimilarity, as_dissimilarity
+from likewise.distances import Columns, Dissimilarity, as_dissimilarity, check_square
 
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024
 
 
 class DBoost(ClassifierMixin, BaseEstimator):
-    """Boosted splits by pairs of examples: is x nearer to x′ than to x″, by more than v?
+    """Boosted splits by pairs of examples: is x nearer to x′ or to x″, and by how much.
 
     Nothing is assumed of the dissimilarity d but that it gives numbers that are not negative: it
     need not be symmetric, nor a metric, and there need not be any features. Each round draws pairs
@@ -53,7 +53,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         their size.
     search : {"auto", "exact", "histogram"}, default="auto"
         How v is searched for: among all values, or among the borders of 128 bins, which is many
-        times quicker and the choice above 500 rows.
+        times quicker and the choice above 256 rows.
     max_depth : int, default=1
         Splits on the way to a leaf: 1 for stumps, more for small trees.
     early_stopping : bool or int, default=False
@@ -193,7 +193,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         ----------
         X : as in `fit`; of a precomputed matrix a column for each training row
         """
-        return self.classes_[winners(self._scores(X))]
+        scores = self._scores(X)
+        return self.classes_[winners(scores)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the share of each class, in the order of `classes_`.
@@ -294,7 +295,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         X = base.check(X, "X")
         if base.takes == "matrix":
-            _check_square(X)
+            check_square(X)
         return X, y
 
     def _check_rows(self, X: Any, base: Dissimilarity, *, reset: bool = False) -> Any:
@@ -315,19 +316,6 @@ class DBoost(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = tags.input_tags.positive_only = takes == "matrix"
         tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
         return tags
-
-
-def _check_square(matrix: np.ndarray) -> None:
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(
-            f"X must be a square matrix of rows with rows, but has shape {matrix.shape}."
-        )
-    if matrix.min() < 0:
-        row, column = np.argwhere(matrix < 0)[0]
-        raise ValueError(
-            f"Negative values in data: X holds {matrix[row, column]:.4g} in row {row}, column "
-            f"{column}, but a dissimilarity must not be negative."
-        )
 
 
 def _staged_errors(

@@ -8,7 +8,7 @@ from likewise.distances._callable import CallableDistance
 from likewise.distances._columns import Columns
 from likewise.distances._convert import as_dissimilarity, names
 from likewise.distances._images import ImageDistance, TangentDistance
-from likewise.distances._matrix import MatrixDistance
+from likewise.distances._matrix import MatrixDistance, check_square
 from likewise.distances._sequences import AlignmentDistance
 from likewise.distances._series import SeriesDistance
 from likewise.distances._strings import StringDistance
@@ -31,6 +31,7 @@ __all__ = [
     "TransportDistance",
     "VectorDistance",
     "as_dissimilarity",
+    "check_square",
     "names",
     "quantize",
     "ranked",

@@ -40,6 +40,9 @@ class Columns:
 
     def places(self, items: np.ndarray) -> np.ndarray:
         """Return in which rows of `values` the columns of `items` lie, after computing new ones."""
+        places = self._place[items]
+        if (places >= 0).all():
+            return places
         wanted = np.unique(items)
         new = wanted[self._place[wanted] < 0]
         if self._used + len(new) > self._room:

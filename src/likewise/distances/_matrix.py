@@ -51,3 +51,17 @@ class MatrixDistance(Dissimilarity):
     def block(self, left: Any, right: Any, name_pair: NamePair) -> np.ndarray:
         """Read columns."""
         return left[:, right]
+
+
+def check_square(matrix: np.ndarray) -> None:
+    """Refuse training dissimilarities that are not of rows with rows, or negative somewhere."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"X must be a square matrix of rows with rows, but has shape {matrix.shape}."
+        )
+    if matrix.min() < 0:
+        row, column = np.argwhere(matrix < 0)[0]
+        raise ValueError(
+            f"Negative values in data: X holds {matrix[row, column]:.4g} in row {row}, column "
+            f"{column}, but a dissimilarity must not be negative."
+        )

@@ -63,7 +63,12 @@ class VectorDistance(Dissimilarity):
                 f"{name} is sparse, but {self.metric!r} takes dense rows ({name}.toarray()); "
                 f"{', '.join(map(repr, _FOR_SPARSE))} take sparse ones."
             )
-        return check_rows(X, name)
+        rows = check_rows(X, name)
+        if is_sparse(rows) and rows.indices.dtype != np.int32:
+            # scikit-learn's loop over sparse rows takes no others
+            parts = rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+            rows = type(rows)(parts, shape=rows.shape)
+        return rows
 
     def block(self, left: Any, right: Any, name_pair: NamePair) -> np.ndarray:
         """Ask scipy, or scikit-learn where rows are sparse."""

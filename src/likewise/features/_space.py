@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise._progress import show_progress
 from likewise._threads import limit_threads
 from likewise._validation import check_number, check_whole_number, n_rows, take
-from likewise.distances import Dissimilarity, as_dissimilarity
+from likewise.distances import Dissimilarity, as_dissimilarity, check_square
 
 _FLOATS = [np.float64, np.float32]
 
@@ -94,10 +94,8 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             check_whole_number(self.n_jobs, "n_jobs")
         base = as_dissimilarity(self.dissimilarity)
         X = self._check_rows(X, base, reset=True)
-        if base.takes == "matrix" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"X must be a square matrix of rows with rows, but has shape {X.shape}."
-            )
+        if base.takes == "matrix":
+            check_square(X)
         chosen = self._draw(n_rows(X))
         items = chosen if base.takes == "matrix" else take(X, chosen)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
