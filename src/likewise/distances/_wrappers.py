@@ -19,8 +19,8 @@ def quantize(dissimilarity: Any, levels: Any) -> "QuantizedDistance":
     ----------
     dissimilarity : as in `as_dissimilarity`
     levels : int or array
-        How many levels of equal width there are between the least and the largest dissimilarity
-        of training objects; or their inner bounds, ascending.
+        How many levels there are, each with as many of the training objects' dissimilarities to
+        each other; or their inner bounds, ascending.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class QuantizedDistance(Dissimilarity):
         return self.base.check_items(X, name)
 
     def fitted(self, X: Any) -> "QuantizedDistance":
-        """Return this with levels as wide as each other, from those of up to 1,000 objects."""
+        """Return this with levels as full as each other, from up to 1,000 of the objects."""
         base = self.base.fitted(X)
         if self.bounds is not None:
             return replace(self, base=base)
@@ -105,7 +105,7 @@ class QuantizedDistance(Dissimilarity):
         left, right = base.prepare(take(X, some)), base.prepare_items(items)
         found = base.between(left, right, items=some)
         of_others = found[~np.eye(len(some), dtype=bool)] if len(some) > 1 else found
-        bounds = np.linspace(of_others.min(), of_others.max(), self.n_levels + 1)[1:-1]
+        bounds = np.quantile(of_others, np.arange(1, self.n_levels) / self.n_levels)
         return replace(self, base=base, bounds=bounds)
 
     def prepare(self, X: Any) -> Any:
