@@ -1,4 +1,4 @@
-"""Rounds of DBoost: histogram, exact and a NumPy twin, beside reading the columns that they need."""
+"""Rounds of DBoost by histogram, by sorting and in NumPy, beside reading the columns alone."""
 
 from time import perf_counter
 from typing import Any
@@ -54,7 +54,7 @@ def _boosting(search: str, share: float = 1.0) -> Any:
 
 
 def _twin(case: dict[str, Any], data: Any) -> Any:
-    """A round as one would write it in NumPy: 128 bins by bincount, Z by cumulative sums."""
+    """Run rounds as one would write them in NumPy: 128 bins by bincount, Z by cumulative sums."""
     from scipy.spatial.distance import cdist
 
     X, y = data

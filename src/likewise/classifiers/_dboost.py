@@ -57,9 +57,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
     max_depth : int, default=1
         Splits on the way to a leaf: 1 for stumps, more for small trees.
     early_stopping : bool or int, default=False
-        Choose the number of rounds, up to `n_rounds`, that errs least on rows held out: on a part
-        of them where it is True, on each of so many folds in turn where it is a number. All rows
-        are then trained on for as many rounds.
+        Choose the number of rounds, up to `n_rounds`, that errs least on rows held out, with its
+        neighbours: on a part of them where it is True, on each of so many folds in turn where it is
+        a number. All rows are then trained on for as many rounds.
     validation_fraction : float, default=0.2
         Which part is held out where `early_stopping` is True.
     n_jobs : int, optional
@@ -81,6 +81,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         training error), ``training_error`` and ``prototypes``.
     validation_errors_ : ndarray or None
         Share of held-out rows that each number of rounds gets wrong, with early stopping.
+    validation_error_ : float or None
+        Their mean about the number that was chosen: for comparing parameters.
     dissimilarity_ : Dissimilarity
     firsts_, seconds_, thresholds_, outputs_ : ndarray
         The trees: which prototypes and threshold each node has, and what each leaf adds.
@@ -162,7 +164,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
             if not work.interrupted:
                 if errors is not None:
                     errors = errors / sum(len(held_out) for _, held_out in folds)
-                    n_rounds = int(errors.argmin()) + 1
+                    n_rounds = int(_smooth(errors).argmin()) + 1
                     work.total = work.done + n_rounds
                 rng = np.random.default_rng(seeds[0])
                 found = boost(columns, np.arange(len(labels)), labels, n_rounds, plan, rng, work)
@@ -174,6 +176,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.thresholds_, self.outputs_ = found.thresholds, found.outputs
         self.n_rounds_ = len(found.outputs)
         self.validation_errors_ = errors
+        self.validation_error_ = None if errors is None else float(_smooth(errors).min())
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -316,6 +319,14 @@ class DBoost(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = tags.input_tags.positive_only = takes == "matrix"
         tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
         return tags
+
+
+def _smooth(errors: np.ndarray) -> np.ndarray:
+    """Return means over a tenth of the rounds: the least error of a single one is often luck."""
+    window = np.ones(max(1, len(errors) // 10))
+    counted = np.convolve(np.ones_like(errors), window, mode="same")
+    means = np.convolve(errors, window, mode="same") / counted
+    return np.asarray(means.round(12))  # equal means tie, and the fewest rounds win
 
 
 def _staged_errors(
