@@ -140,11 +140,16 @@ def _scml(case: dict[str, Any], data: Any) -> Any:
     from metric_learn import SCML
 
     rows, triplets = _dense(case, data[0]), data[1]
-    learner = SCML(n_basis=case["features"], basis="triplet_diffs", random_state=0)
-    learner.preprocessor = rows.astype(np.float64)
-    return lambda: (
-        learner.set_params(max_iter=len(triplets) // learner.batch_size).fit(triplets) and {}
+    n_steps = len(triplets) // 10  # it takes ten at a time
+    learner = SCML(
+        n_basis=case["features"],
+        basis="triplet_diffs",
+        max_iter=n_steps,
+        output_iter=n_steps,
+        preprocessor=rows.astype(np.float64),
+        random_state=0,
     )
+    return lambda: learner.fit(triplets) and {}
 
 
 def _torch(case: dict[str, Any], data: Any) -> Any:

@@ -9,6 +9,7 @@ from likewise._lazy import attach
 
 if TYPE_CHECKING:
     from likewise import datasets as datasets
+    from likewise import distances as distances
     from likewise import exceptions as exceptions
     from likewise import metrics as metrics
     from likewise import supervision as supervision
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from likewise._files import save as save
     from likewise._progress import show_progress as show_progress
     from likewise.classifiers import BalancedWinnow as BalancedWinnow
+    from likewise.classifiers import DBoost as DBoost
     from likewise.classifiers import SimilarityClassifier as SimilarityClassifier
     from likewise.classifiers import SimilarityFeatureClassifier as SimilarityFeatureClassifier
     from likewise.evaluation import Comparison as Comparison
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from likewise.evaluation import compare as compare
     from likewise.evaluation import evaluate_retrieval as evaluate_retrieval
     from likewise.evaluation import goodness as goodness
+    from likewise.features import DissimilaritySpace as DissimilaritySpace
     from likewise.features import LandmarkFeatures as LandmarkFeatures
     from likewise.features import MedianBinarizer as MedianBinarizer
     from likewise.learners import AROMA as AROMA
@@ -49,6 +52,8 @@ _HOMES = {
     "BalancedWinnow": "classifiers",
     "Bilinear": "similarities",
     "Comparison": "evaluation",
+    "DBoost": "classifiers",
+    "DissimilaritySpace": "features",
     "Explanation": "similarities",
     "Foldable": "similarities",
     "Goodness": "evaluation",
@@ -69,6 +74,7 @@ _HOMES = {
     "as_similarity": "similarities",
     "compare": "evaluation",
     "datasets": "datasets",
+    "distances": "distances",
     "evaluate_retrieval": "evaluation",
     "exceptions": "exceptions",
     "from_callable": "similarities",

@@ -3,8 +3,9 @@
 Also the only door to what other packages keep private.
 """
 
+import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -14,6 +15,8 @@ Rows: TypeAlias = Any  # a 2-D array or a scipy CSR container, which is not type
 
 __all__ = [
     "Rows",
+    "as_objects",
+    "call_on_pair",
     "check_choice",
     "check_labels",
     "check_number",
@@ -116,6 +119,47 @@ def take(rows: Any, which: np.ndarray) -> Any:
     if isinstance(rows, list | tuple):
         return [rows[i] for i in which]
     return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
+
+
+def as_objects(rows: Any, name: str) -> Any:
+    """Return `rows` as a sequence of objects: a list's entries, an array's or a frame's rows."""
+    if is_sparse(rows):
+        raise TypeError(
+            f"{name} is sparse, but a function of two objects takes a list of objects or the rows "
+            f"of a dense array: {name}.toarray()."
+        )
+    objects = rows if isinstance(rows, list | tuple | np.ndarray) else np.asarray(rows)
+    if isinstance(objects, np.ndarray) and objects.ndim == 0:  # a single thing, or a set
+        raise TypeError(f"{name} must be a list of objects or an array, but {rows!r} was given.")
+    if len(objects) == 0:
+        raise ValueError(f"{name} has no rows; at least one is needed.")
+    return objects
+
+
+def call_on_pair(
+    function: Callable[[Any, Any], Any], first: Any, second: Any, pair: Callable[[], str]
+) -> float:
+    """Return what a user's function says of two objects as a finite number.
+
+    `pair` says which two they are, for the error; it is asked only then.
+    """
+    try:
+        value = function(first, second)
+    except Exception as error:
+        raise ValueError(
+            f"the function failed on {pair()}: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"the function must return a number, but gave {value!r} on {pair()}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(
+            f"the function must return a finite number, but gave {number} on {pair()}."
+        )
+    return number
 
 
 def check_same_length(first: Any, first_name: str, second: Any, second_name: str) -> None:

@@ -85,6 +85,26 @@ def make_similarities() -> list[lw.Similarity]:
     ]
 
 
+def boost(words: list[str], X: np.ndarray, y: list[str]) -> np.ndarray:
+    """Classify by a dissimilarity, and make features of it."""
+    fitted = lw.DBoost("levenshtein", n_rounds=10, n_prototypes=4, max_depth=2).fit(words, y)
+    assert_type(fitted, lw.DBoost)
+    assert_type(fitted.decision_function(words), np.ndarray)
+    lw.DissimilaritySpace("cityblock", n_prototypes=3, width=1.0).fit(X).transform(X)
+    return next(fitted.staged_predict(words))
+
+
+def compare_objects(words: list[str], X: np.ndarray) -> np.ndarray:
+    """Compare by a name, a function, or in levels."""
+    edits = lw.distances.as_dissimilarity("levenshtein")
+    assert_type(edits, lw.distances.Dissimilarity)
+    lw.distances.as_dissimilarity(lambda a, b: abs(len(a) - len(b))).pairwise(words)
+    levels = lw.distances.quantize("euclidean", 5).fitted(X)
+    lw.distances.ranked(lw.distances.TangentDistance((4, 4))).fitted(X).pairwise(X, X)
+    lw.as_similarity(levels)
+    return edits.pairwise(words, words) + levels.pairwise(X)
+
+
 def use(similarity: lw.Similarity, Q: np.ndarray, P: np.ndarray) -> float:
     """Score, search, explain."""
     assert_type(similarity.score(Q, P), np.ndarray)

@@ -1,7 +1,8 @@
-"""Classifiers that need only a similarity, or features made of one."""
+"""Classifiers that need only a similarity, a dissimilarity, or features made of one."""
 
+from likewise.classifiers._dboost import DBoost
 from likewise.classifiers._features import SimilarityFeatureClassifier
 from likewise.classifiers._similarity import SimilarityClassifier
 from likewise.classifiers._winnow import BalancedWinnow
 
-__all__ = ["BalancedWinnow", "SimilarityClassifier", "SimilarityFeatureClassifier"]
+__all__ = ["BalancedWinnow", "DBoost", "SimilarityClassifier", "SimilarityFeatureClassifier"]

@@ -2,5 +2,6 @@
 
 from likewise.features._binarize import MedianBinarizer
 from likewise.features._landmarks import LandmarkFeatures, is_labelled, is_table
+from likewise.features._space import DissimilaritySpace
 
-__all__ = ["LandmarkFeatures", "MedianBinarizer", "is_labelled", "is_table"]
+__all__ = ["DissimilaritySpace", "LandmarkFeatures", "MedianBinarizer", "is_labelled", "is_table"]

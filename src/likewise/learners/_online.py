@@ -535,7 +535,12 @@ def _starting_form(init: Any, n_query: int, n_item: int, dtype: str, normalize: 
 
 
 def _refuse_odd_rows(stream: TripletStream, queries: Rows, items: Rows | None) -> None:
-    """Refuse NaN and infinity in the rows that triplets point at, and only look at those."""
+    """Refuse NaN and infinity: in all rows, or where triplets are few, in those they point at."""
+    if len(stream) >= queries.shape[0] + (0 if items is None else items.shape[0]):
+        check_rows(queries, "queries")
+        if items is not None:
+            check_rows(items, "items")
+        return
     for triplets, _ in stream.blocks(_BLOCK):
         sides = [(queries, triplets[:, 0], "queries"), (items, triplets[:, 1:].ravel(), "items")]
         if items is None:

@@ -1,11 +1,13 @@
 """What is learned: similarities, small immutable values that score, search, fold and save."""
 
+from likewise._validation import as_objects
 from likewise.similarities._base import Foldable, Metric, Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._convert import NAMED, as_similarity
 from likewise.similarities._counts import exact_scores
+from likewise.similarities._dissimilarity import FromDissimilarity
 from likewise.similarities._explanation import Explanation, Term
-from likewise.similarities._function import Function, as_objects, from_callable, from_distance
+from likewise.similarities._function import Function, from_callable, from_distance
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
 from likewise.similarities._precomputed import Precomputed
@@ -16,6 +18,7 @@ __all__ = [
     "Bilinear",
     "Explanation",
     "Foldable",
+    "FromDissimilarity",
     "Function",
     "Mahalanobis",
     "Matches",

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from likewise import distances
 from likewise._validation import unknown_name
 from likewise.similarities._base import Similarity
 from likewise.similarities._bilinear import Bilinear
+from likewise.similarities._dissimilarity import FromDissimilarity
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._precomputed import Precomputed
 
@@ -30,9 +32,10 @@ def as_similarity(source: Any) -> Similarity:
 
     Parameters
     ----------
-    source : str, Similarity, or fitted estimator
+    source : str, Similarity, Dissimilarity, or fitted estimator
         A name ("euclidean", "cosine", "dot", "dice", "jaccard", "precomputed",
-        "precomputed_distance"); a similarity, returned as it is; a learner of ours, for its
+        "precomputed_distance"), also of a dissimilarity (see `likewise.distances.names`); a
+        similarity, returned as it is; a dissimilarity, negated; a learner of ours, for its
         `similarity_`; or any fitted linear transformer (PCA, LDA, NCA, a scaler, metric-learn's
         learners, a pipeline of such), which becomes the Mahalanobis distance after its map.
 
@@ -52,9 +55,13 @@ def as_similarity(source: Any) -> Similarity:
     if isinstance(source, Similarity):
         return source
     if isinstance(source, str):
-        if source not in NAMED:
-            raise unknown_name(source, "similarity", NAMED)
-        return NAMED[source]()
+        if source in NAMED:
+            return NAMED[source]()
+        if source not in distances.names():
+            known = dict.fromkeys([*NAMED, *distances.names()])
+            raise unknown_name(source, "similarity", known)
+    if isinstance(source, str | distances.Dissimilarity):
+        return FromDissimilarity(distances.as_dissimilarity(source))
     if isinstance(getattr(source, "similarity_", None), Similarity):
         return source.similarity_
     if hasattr(source, "transform"):

@@ -1,14 +1,12 @@
 """A function of two objects as a similarity: for things that have no features."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
-from likewise._validation import check_same_length, is_sparse
+from likewise._validation import as_objects, call_on_pair, check_same_length
 from likewise.similarities._base import Similarity
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._search import BlockScorer, Scorer
@@ -141,38 +139,10 @@ class Function(Similarity):
         return scores
 
     def _call(self, q: Any, query: int, p: Any, item: int) -> float:
-        pair = f"query {query} and item {item}"
-        try:
-            value = self.function(q, p)
-        except Exception as error:
-            raise ValueError(
-                f"the function failed on {pair}: {type(error).__name__}: {error}"
-            ) from error
-        if not isinstance(value, Real):
-            raise TypeError(f"the function must return a number, but gave {value!r} on {pair}.")
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise ValueError(
-                f"the function must return a finite number, but gave {number} on {pair}."
-            )
+        number = call_on_pair(self.function, q, p, lambda: f"query {query} and item {item}")
         if self.is_distance and number < 0:
-            raise ValueError(f"a distance must not be negative, but was {number} on {pair}.")
+            raise ValueError(
+                f"a distance must not be negative, but was {number} on query {query} and item "
+                f"{item}."
+            )
         return -number if self.is_distance else number
-
-
-def as_objects(rows: Any, name: str) -> Any:
-    """Return `rows` as a sequence of objects: a list's entries, an array's or a frame's rows."""
-    if is_sparse(rows):
-        raise TypeError(
-            f"{name} is sparse, but a function of two objects takes a list of objects or the rows "
-            f"of a dense array: {name}.toarray()."
-        )
-    objects = rows if isinstance(rows, list | tuple | np.ndarray) else np.asarray(rows)
-    if isinstance(objects, np.ndarray) and objects.ndim == 0:  # a single thing, or a set
-        raise TypeError(f"{name} must be a list of objects or an array, but {rows!r} was given.")
-    if len(objects) == 0:
-        raise ValueError(f"{name} has no rows; at least one is needed.")
-    return objects

@@ -1,0 +1,147 @@
+"""Rounds of DBoost by histogram, by sorting and in NumPy, beside reading the columns alone."""
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks._contender import Contender
+
+_PAIRS = 50
+CASES = [
+    {"rows": 1_000, "classes": 2, "rounds": 300, "threads": 1},
+    {"rows": 1_000, "classes": 10, "rounds": 300, "threads": 1},
+    {"rows": 10_000, "classes": 2, "rounds": 60, "threads": 1},
+    {"rows": 10_000, "classes": 10, "rounds": 60, "threads": 1},
+]
+
+
+def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of blobs that overlap, and their classes."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(
+        case["rows"], 20, n_informative=15, n_classes=case["classes"], random_state=0
+    )
+    return X, y.astype(np.int64)
+
+
+def _boosting(search: str, share: float = 1.0) -> Any:
+    """Time rounds alone: the dissimilarities are there already."""
+
+    def prepare(case: dict[str, Any], data: Any) -> Any:
+        from likewise._progress import LongWork
+        from likewise._threads import limit_threads
+        from likewise.classifiers._boosting import Plan, boost
+        from likewise.distances import Columns, as_dissimilarity
+
+        X, y = data
+        rows = np.arange(len(y))
+        columns = Columns(as_dissimilarity("euclidean"), X)
+        columns.places(rows)
+        plan = Plan(_PAIRS, None, "free", search, 1)
+        n_rounds = max(1, int(share * case["rounds"]))
+
+        def run() -> Any:
+            rng = np.random.default_rng(0)
+            with limit_threads(1), LongWork("boosting") as work:
+                found = boost(columns, rows, y, n_rounds, plan, rng, work)
+            return found, columns, n_rounds
+
+        return run
+
+    return prepare
+
+
+def _twin(case: dict[str, Any], data: Any) -> Any:
+    """Run rounds as one would write them in NumPy: 128 bins by bincount, Z by cumulative sums."""
+    from scipy.spatial.distance import cdist
+
+    X, y = data
+    columns = np.ascontiguousarray(cdist(X, X).T)
+    n, n_labels = len(y), 1 if case["classes"] == 2 else case["classes"]
+    Y = (y[:, None] == (1 if n_labels == 1 else np.arange(n_labels))).astype(float)
+    n_rounds = max(1, case["rounds"] // 30)
+
+    def run() -> Any:
+        rng = np.random.default_rng(0)
+        w = np.full((n, n_labels), 1 / (n * n_labels))
+        for _ in range(n_rounds):
+            p = w.sum(axis=1)
+            firsts = rng.choice(n, _PAIRS, p=p / p.sum())
+            best = (np.inf, 0, 0, 0.0)
+            for first in firsts:
+                other = np.where(y != y[first], p, 0)
+                second = rng.choice(n, p=other / other.sum())
+                f = columns[first] - columns[second]
+                edges = np.linspace(f.min(), f.max(), 129)
+                bins = np.clip(np.searchsorted(edges, f, side="right") - 1, 0, 127)
+                z = 0.0
+                for label in range(n_labels):
+                    positive = np.cumsum(np.bincount(bins, w[:, label] * Y[:, label], 128))
+                    total = np.cumsum(np.bincount(bins, w[:, label], 128))
+                    rest_positive, rest = positive[-1] - positive, total[-1] - total
+                    z = z + np.sqrt(np.maximum(0, positive * (total - positive)))
+                    z = z + np.sqrt(np.maximum(0, rest_positive * (rest - rest_positive)))
+                at = int(z[:-1].argmin())
+                best = min(best, (float(z[at]), int(first), int(second), float(edges[at + 1])))
+            _, first, second, v = best
+            right = columns[first] - columns[second] > v
+            for side in (right, ~right):
+                positive = (w * Y)[side].sum(axis=0)
+                h = (
+                    np.log((positive + 1 / w.size) / (w[side].sum(axis=0) - positive + 1 / w.size))
+                    / 2
+                )
+                w[side] *= np.exp(-(2 * Y[side] - 1) * h)
+            w /= w.sum()
+        return None, None, n_rounds
+
+    return run
+
+
+def _floor(case: dict[str, Any], data: Any) -> Any:
+    """Read the two columns of every pair once, and do nothing with them."""
+    columns = np.random.default_rng(0).random((len(data[1]), len(data[1])))
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, len(columns), size=(case["rounds"], _PAIRS, 2))
+
+    def run() -> Any:
+        total = 0.0
+        for candidates in pairs:
+            for first, second in candidates:
+                total += float((columns[first] - columns[second]).max())
+        return None, None, case["rounds"]
+
+    return run
+
+
+CONTENDERS = [
+    Contender("likewise", _boosting("histogram")),
+    Contender("likewise, exact, a fifth of the rounds", _boosting("exact", share=0.2)),
+    Contender("NumPy twin, a thirtieth of the rounds", _twin, slow=True),
+    Contender("floor: read two columns a pair", _floor),
+]
+
+
+def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
+    """Return how many rounds were run; of ours the training error and recognition in µs a row."""
+    found, columns, n_rounds = result
+    if found is None:
+        return {"rounds": n_rounds}
+    from likewise import kernels
+
+    distances = np.ascontiguousarray(columns.values[columns.places(found.prototypes)].T)
+    scores = np.empty((len(distances), found.outputs.shape[2]))
+    trees = found.firsts, found.seconds, found.thresholds, found.outputs
+    repeats = max(1, 500 // n_rounds)
+    kernels.sum_trees(distances[:5], *trees, scores[:5])
+    started = perf_counter()
+    for _ in range(repeats):
+        kernels.sum_trees(distances, *trees, scores)
+    seconds = (perf_counter() - started) / (repeats * len(distances))
+    return {
+        "rounds": n_rounds,
+        "training error %": 100 * found.history[-1]["training_error"],
+        "µs a row and 500 rounds": 1e6 * seconds * 500 / n_rounds,
+    }

@@ -1,0 +1,269 @@
+"""Boosting of splits by pairs of examples: how pairs are drawn, trees grown, examples reweighed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise import kernels
+from likewise._progress import LongWork
+from likewise._threads import for_each, slices
+from likewise.distances import Columns
+
+_N_BINS = 128
+_ROWS_FOR_EXACT = 256  # up to here sorting is about as quick
+_PAIRS_IN_BLOCK = 8
+_NUMBERS_FOR_THREADS = 1_000_000  # weights times pairs, below which threads cost too much
+_NO_SPLIT = np.inf  # a threshold that every f is below
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to boost; see `DBoost`, whose parameters these are."""
+
+    n_pairs: int
+    n_prototypes: int | None
+    threshold: str
+    search: str
+    max_depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Full trees of splits f(x) = d(x, x′) − d(x, x″) > v, with an output for each leaf and label.
+
+    Attributes
+    ----------
+    prototypes : (n_prototypes,) int64, the rows whose dissimilarities are read
+    firsts, seconds : (n_trees, n_nodes) int64, x′ and x″ as positions in `prototypes`
+    thresholds : (n_trees, n_nodes) float64
+    outputs : (n_trees, n_leaves, n_labels) float64
+    history : list of dict, one a round
+    """
+
+    prototypes: np.ndarray
+    firsts: np.ndarray
+    seconds: np.ndarray
+    thresholds: np.ndarray
+    outputs: np.ndarray
+    history: list[dict[str, float]]
+
+    def leaves(self, distances: np.ndarray) -> np.ndarray:
+        """Return in which leaf of each tree each example ends, from distances to prototypes."""
+        found = np.empty((len(distances), len(self.firsts)), dtype=np.int64)
+        kernels.find_leaves(distances, self.firsts, self.seconds, self.thresholds, found)
+        return found
+
+
+def boost(
+    columns: Columns,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    n_rounds: int,
+    plan: Plan,
+    rng: np.random.Generator,
+    work: LongWork,
+) -> Ensemble:
+    """Boost trees on some of the rows, by the real AdaBoost.MH of Schapire and Singer.
+
+    Parameters
+    ----------
+    columns : dissimilarities of all rows
+    rows : (n,) int64, which rows train
+    labels : (n,) int64 from 0, their classes
+    """
+    n, n_classes = len(rows), int(labels.max()) + 1
+    targets, n_labels = targets_of(labels, n_classes)
+    weights = np.full((n, n_labels), 1 / (n * n_labels))
+    scores = np.zeros((n, n_labels))
+    smoothing = 1 / (n * n_labels)
+    masses = np.full(n, 1 / n)
+    grower = _Grower(columns, rows, labels, targets, weights, masses, plan, rng)
+    outputs, history = [], []
+    bound = 1.0
+    for number in range(1, n_rounds + 1):
+        leaves = grower.grow()
+        positive, total = np.zeros((2, 2**plan.max_depth, n_labels))
+        kernels.leaf_weights(leaves, targets, weights, positive, total)
+        negative = np.maximum(total - positive, 0.0)
+        output = np.log((positive + smoothing) / (negative + smoothing)) / 2
+        normaliser, n_wrong = kernels.reweigh(leaves, targets, output, weights, scores, masses)
+        outputs.append(output)
+        bound *= normaliser
+        history.append(
+            {
+                "round": number,
+                "normaliser": float(normaliser),
+                "bound": float(bound),
+                "training_error": n_wrong / n,
+                "prototypes": len(grower.used),
+            }
+        )
+        work.advance()
+        if work.interrupted:
+            break
+    prototypes, firsts, seconds, thresholds = grower.trees()
+    return Ensemble(prototypes, firsts, seconds, thresholds, np.array(outputs), history)
+
+
+def targets_of(labels: np.ndarray, n_classes: int) -> tuple[np.ndarray, int]:
+    """Return for which label each example is positive (−1: for none), and the number of labels.
+
+    Two classes need one label, whose sign tells them apart: the second label of AdaBoost.MH would
+    be its mirror image.
+    """
+    return (labels - 1, 1) if n_classes == 2 else (labels, n_classes)
+
+
+def winners(scores: np.ndarray) -> np.ndarray:
+    """Return the class that the scores of an example's labels speak for."""
+    if scores.shape[1] == 1:
+        return (scores[:, 0] > 0).astype(np.int64)
+    best: np.ndarray = scores.argmax(axis=1)
+    return best
+
+
+class _Grower:
+    """Grows a tree at a time under weights that change between trees, and remembers them."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        rows: np.ndarray,
+        labels: np.ndarray,
+        targets: np.ndarray,
+        weights: np.ndarray,
+        masses: np.ndarray,
+        plan: Plan,
+        rng: np.random.Generator,
+    ) -> None:
+        self._columns, self._rows, self._labels = columns, rows, labels
+        self._targets, self._weights, self._masses = targets, weights, masses
+        self._plan, self._rng = plan, rng
+        search = plan.search
+        if search == "auto":
+            search = "exact" if len(rows) <= _ROWS_FOR_EXACT else "histogram"
+        self._search = "zero" if plan.threshold == "zero" else search
+        self._by_class = np.argsort(labels, kind="stable")  # in which order pairs are drawn
+        self._nodes: list[tuple[int, int, float]] = []
+        self.used: dict[int, None] = {}  # places in `rows`, in the order in which they were chosen
+
+    def grow(self) -> np.ndarray:
+        """Grow a tree; return in which of its leaves each example ends."""
+        members = [np.arange(len(self._rows))]
+        for _ in range(self._plan.max_depth):
+            halves = [self._split(part) for part in members]
+            members = [half for pair in halves for half in pair]
+        leaves = np.empty(len(self._rows), dtype=np.int64)
+        for leaf, part in enumerate(members):
+            leaves[part] = leaf
+        return leaves
+
+    def trees(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the prototypes' rows, and the trees in terms of them."""
+        used = np.array(sorted(self.used))
+        n_nodes = 2**self._plan.max_depth - 1
+        firsts, seconds = (
+            np.searchsorted(used, [node[side] for node in self._nodes]).reshape(-1, n_nodes)
+            for side in (0, 1)
+        )
+        thresholds = np.array([node[2] for node in self._nodes]).reshape(-1, n_nodes)
+        return self._rows[used], firsts, seconds, thresholds
+
+    def _split(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split some of the examples by the best of the pairs drawn for them."""
+        labels = self._labels[members]
+        if len(members) == 0 or (labels == labels[0]).all():
+            anyone = next(iter(self.used), 0)
+            self.used[anyone] = None
+            self._nodes.append((anyone, anyone, _NO_SPLIT))
+            return members, members[:0]
+        pool = self._by_class[self._to_draw_from(members)[self._by_class]]
+        pairs = draw_pairs(self._labels[pool], self._masses[pool], self._plan.n_pairs, self._rng)
+        firsts, seconds = pool[pairs]
+        places = self._columns.places(self._rows[np.concatenate([firsts, seconds])])
+        best, threshold = self._best(places[: len(firsts)], places[len(firsts) :], members)
+        first, second = int(firsts[best]), int(seconds[best])
+        self.used[first] = self.used[second] = None
+        self._nodes.append((first, second, threshold))
+        values, rows = self._columns.values, self._rows[members]
+        gaps = values[places[best], rows] - values[places[len(firsts) + best], rows]
+        beyond = gaps > threshold
+        return members[~beyond], members[beyond]
+
+    def _to_draw_from(self, members: np.ndarray) -> np.ndarray:
+        """Return which examples may make a pair: `members`, or prototypes once there are enough."""
+        budget = self._plan.n_prototypes
+        spent = budget is not None and len(self.used) >= budget
+        chosen = np.zeros(len(self._rows), dtype=bool)
+        chosen[list(self.used) if spent else members] = True
+        return chosen
+
+    def _best(
+        self, firsts: np.ndarray, seconds: np.ndarray, members: np.ndarray
+    ) -> tuple[int, float]:
+        """Return which pair splits best, and its threshold."""
+        values, rows = self._columns.values, self._rows[members]
+        targets, weights = self._targets, self._weights
+        if len(members) < len(targets):
+            targets, weights = targets[members], weights[members]
+        positive = targets >= 0
+        own = np.where(positive, weights[np.arange(len(targets)), targets], 0.0)
+        whole = np.zeros((2, weights.shape[1]))
+        whole[0] = np.bincount(targets[positive], own[positive], minlength=weights.shape[1])
+        whole[1] = weights.sum(axis=0)
+        sums = rows, targets, weights, own
+        z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
+        cuts = np.empty(len(firsts), dtype=np.int64)
+
+        def search(part: slice) -> None:
+            pairs = values, firsts[part], seconds[part]
+            if self._search == "zero":
+                kernels.search_zero(*pairs, *sums, z[part])
+            elif self._search == "exact":
+                kernels.search_exact(*pairs, *sums, whole, z[part], thresholds[part])
+            else:
+                kernels.search_histogram(*pairs, *sums, whole, _N_BINS, z[part], cuts[part])
+
+        if weights.size * len(firsts) < _NUMBERS_FOR_THREADS:
+            search(slice(None))
+        else:
+            for_each(search, list(slices(len(firsts), _PAIRS_IN_BLOCK)))
+        best = int(z.argmin())
+        if self._search == "histogram":
+            return best, kernels.histogram_threshold(
+                values, firsts[best], seconds[best], rows, _N_BINS, cuts[best]
+            )
+        return best, float(thresholds[best])
+
+
+def draw_pairs(
+    labels: np.ndarray, weights: np.ndarray, n_pairs: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return places of x′, drawn by weight, and of x″, drawn by weight among the other classes.
+
+    Parameters
+    ----------
+    labels : (n,) ascending, of at least two classes
+    weights : (n,)
+
+    Returns
+    -------
+    (2, n_pairs) int64
+    """
+    reach = np.concatenate([[0.0], np.cumsum(weights)])
+    firsts = _places(reach, rng.random(n_pairs) * reach[-1])
+    start = np.searchsorted(labels, labels[firsts], side="left")
+    stop = np.searchsorted(labels, labels[firsts], side="right")
+    # the other classes' weights end to end: what lies beyond x′'s own class is moved past it
+    own = reach[stop] - reach[start]
+    at = rng.random(n_pairs) * (reach[-1] - own)
+    seconds = _places(reach, np.where(at < reach[start], at, at + own))
+    # rounding, or classes that have no weight left, can end in the class of x′ all the same
+    same = labels[seconds] == labels[firsts]
+    seconds[same] = np.where(stop < len(labels), stop, start - 1)[same]
+    return np.stack([firsts, seconds])
+
+
+def _places(reach: np.ndarray, at: np.ndarray) -> np.ndarray:
+    found: np.ndarray = np.searchsorted(reach, at, side="right") - 1
+    return np.minimum(found, len(reach) - 2)

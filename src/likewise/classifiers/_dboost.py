@@ -1,0 +1,348 @@
+"""DBoost: a classifier for anything that has a dissimilarity."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from likewise import kernels
+from likewise._progress import LongWork, show_progress
+from likewise._threads import for_each, limit_threads, slices
+from likewise._validation import (
+    check_choice,
+    check_number,
+    check_same_length,
+    check_whole_number,
+    take,
+)
+from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
+from likewise.distances import Columns, Dissimilarity, as_dissimilarity, check_square
+
+_FLOATS = [np.float64, np.float32]
+_ROWS_IN_BLOCK = 1_024
+
+
+class DBoost(ClassifierMixin, BaseEstimator):
+    """Boosted splits by pairs of examples: is x nearer to x′ or to x″, and by how much.
+
+    Nothing is assumed of the dissimilarity d but that it gives numbers that are not negative: it
+    need not be symmetric, nor a metric, and there need not be any features. Each round draws pairs
+    of training examples of different classes, those that are still hard more often, and keeps the
+    split of f(x) = d(x, x′) − d(x, x″) that tells the classes apart best (Wang, Yang and Feng,
+    2007); the splits are combined by the real AdaBoost.MH of Schapire and Singer.
+
+    Parameters
+    ----------
+    dissimilarity : str, callable or Dissimilarity, default="euclidean"
+        A name (see `likewise.distances.names`), a function of two objects, or a dissimilarity. With
+        ``"precomputed"`` X is a matrix of dissimilarities, square at `fit` and with a column for
+        each training row at `predict`; only columns of `prototypes_` are read then.
+    n_rounds : int, default=600
+    n_pairs : int, default=50
+        Pairs drawn for each split.
+    n_prototypes : int, optional
+        Strategy II: once so many examples are used, pairs come only from them, and recognition
+        costs so many dissimilarities, or one more. Without it (Strategy I) there is no limit.
+    threshold : {"free", "zero"}, default="free"
+        Whether v is searched for or always 0. With 0 only the order of dissimilarities matters, not
+        their size.
+    search : {"auto", "exact", "histogram"}, default="auto"
+        How v is searched for: among all values, or among the borders of 128 bins, which is many
+        times quicker and the choice above 256 rows.
+    max_depth : int, default=1
+        Splits on the way to a leaf: 1 for stumps, more for small trees.
+    early_stopping : bool or int, default=False
+        Choose the number of rounds, up to `n_rounds`, that errs least on rows held out, with its
+        neighbours: on a part of them where it is True, on each of so many folds in turn where it is
+        a number. All rows are then trained on for as many rounds.
+    validation_fraction : float, default=0.2
+        Which part is held out where `early_stopping` is True.
+    n_jobs : int, optional
+        Threads; as many as BLAS uses by default. Results do not depend on it.
+    random_state : int, RandomState or None
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    prototypes_ : ndarray of int
+        The training rows whose dissimilarities recognition reads.
+    items_ : these rows or objects themselves; of a precomputed matrix their numbers
+    n_rounds_ : int
+        Rounds that were kept.
+    history_ : list of dict
+        Of each round: ``normaliser`` Z, ``bound`` (the product of all Z so far, which bounds the
+        training error), ``training_error`` and ``prototypes``.
+    validation_errors_ : ndarray or None
+        Share of held-out rows that each number of rounds gets wrong, with early stopping.
+    validation_error_ : float or None
+        Their mean about the number that was chosen: for comparing parameters.
+    dissimilarity_ : Dissimilarity
+    firsts_, seconds_, thresholds_, outputs_ : ndarray
+        The trees: which prototypes and threshold each node has, and what each leaf adds.
+    n_features_in_ : int
+        Where X is a table or a matrix.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> names = ["Ivanov", "Petrov", "Smirnov", "Sokolov", "Rossi", "Russo", "Bianchi", "Ricci"]
+    >>> languages = ["Russian"] * 4 + ["Italian"] * 4
+    >>> clf = lw.DBoost("levenshtein", n_rounds=20, random_state=0).fit(names, languages)
+    >>> clf.predict(["Kuznetsov", "Rossini"])
+    array(['Russian', 'Italian'], dtype='<U7')
+    """
+
+    def __init__(
+        self,
+        dissimilarity: Any = "euclidean",
+        n_rounds: int = 600,
+        n_pairs: int = 50,
+        n_prototypes: int | None = None,
+        threshold: str = "free",
+        search: str = "auto",
+        max_depth: int = 1,
+        early_stopping: bool | int = False,
+        validation_fraction: float = 0.2,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.dissimilarity = dissimilarity
+        self.n_rounds = n_rounds
+        self.n_pairs = n_pairs
+        self.n_prototypes = n_prototypes
+        self.threshold = threshold
+        self.search = search
+        self.max_depth = max_depth
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> "DBoost":
+        """Learn from labelled objects.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features), a list of objects, or a square matrix
+        y : array of shape (n_rows,)
+        """
+        plan = self._check_parameters()
+        base = as_dissimilarity(self.dissimilarity)
+        X, y = self._check_training(X, y, base)
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+        folds = self._folds(labels)
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(folds) + 1)
+        total = self.n_rounds * (len(folds) + 1)
+        with (
+            show_progress(self.verbose),
+            limit_threads(self.n_jobs),
+            LongWork(
+                "fitting DBoost", total=total, unit="rounds", keeps="the rounds so far"
+            ) as work,
+        ):
+            fitted = base.fitted(X)
+            columns = Columns(fitted, X)
+            n_rounds, errors = self.n_rounds, None
+            for number, (train, held_out) in enumerate(folds):
+                rng = np.random.default_rng(seeds[1 + number])
+                found = boost(columns, train, labels[train], n_rounds, plan, rng, work)
+                if work.interrupted:
+                    break
+                wrong = _staged_errors(found, columns, held_out, labels)
+                errors = wrong if errors is None else errors + wrong
+            if not work.interrupted:
+                if errors is not None:
+                    errors = errors / sum(len(held_out) for _, held_out in folds)
+                    n_rounds = int(_smooth(errors).argmin()) + 1
+                    work.total = work.done + n_rounds
+                rng = np.random.default_rng(seeds[0])
+                found = boost(columns, np.arange(len(labels)), labels, n_rounds, plan, rng, work)
+        # All at once, so that a fit that fails leaves what an earlier one has learned.
+        self.classes_, self.dissimilarity_ = classes, fitted
+        self.prototypes_, self.history_ = found.prototypes, found.history
+        self.items_ = self.prototypes_ if base.takes == "matrix" else take(X, self.prototypes_)
+        self.firsts_, self.seconds_ = found.firsts, found.seconds
+        self.thresholds_, self.outputs_ = found.thresholds, found.outputs
+        self.n_rounds_ = len(found.outputs)
+        self.validation_errors_ = errors
+        self.validation_error_ = None if errors is None else float(_smooth(errors).min())
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return how strongly the rounds speak for each class.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), or (n_rows,) of two classes, for the second
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : as in `fit`; of a precomputed matrix a column for each training row
+        """
+        scores = self._scores(X)
+        return self.classes_[winners(scores)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the share of each class, in the order of `classes_`.
+
+        Boosting estimates half the log-odds of each label, so a label's share is 1/(1 + exp(−2F));
+        those of more than two classes are scaled to sum to 1. Not calibrated.
+        """
+        scores = self._scores(X)
+        if len(self.classes_) == 2:
+            second = expit(2 * scores)
+            return np.hstack([1 - second, second])
+        return np.asarray(softmax(log_expit(2 * scores), axis=1))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the class of each row after every round."""
+        distances = self._distances(X)
+        found = self._ensemble()
+        for scores in _staged_scores(found, found.leaves(distances)):
+            yield self.classes_[winners(scores)]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        distances = self._distances(X)
+        scores = np.empty((len(distances), self.outputs_.shape[2]))
+        trees = self.firsts_, self.seconds_, self.thresholds_, self.outputs_
+
+        def work(block: slice) -> None:
+            kernels.sum_trees(distances[block], *trees, scores[block])
+
+        with limit_threads(self.n_jobs):
+            for_each(work, list(slices(len(distances), _ROWS_IN_BLOCK)))
+        return scores
+
+    def _distances(self, X: Any) -> np.ndarray:
+        """Return the dissimilarities of rows to prototypes."""
+        check_is_fitted(self)
+        measure = self.dissimilarity_
+        X = measure.check(self._check_rows(X, measure), "X")
+        with show_progress(self.verbose), limit_threads(self.n_jobs):
+            left, right = measure.prepare(X), measure.prepare_items(self.items_)
+            return measure.between(left, right, items=self.prototypes_)
+
+    def _ensemble(self) -> Ensemble:
+        return Ensemble(
+            self.prototypes_,
+            self.firsts_,
+            self.seconds_,
+            self.thresholds_,
+            self.outputs_,
+            self.history_,
+        )
+
+    def _check_parameters(self) -> Plan:
+        check_whole_number(self.n_rounds, "n_rounds")
+        check_whole_number(self.n_pairs, "n_pairs")
+        if self.n_prototypes is not None:
+            check_whole_number(self.n_prototypes, "n_prototypes", least=2)
+        check_choice(self.threshold, "threshold", ("free", "zero"))
+        check_choice(self.search, "search", ("auto", "exact", "histogram"))
+        check_whole_number(self.max_depth, "max_depth")
+        if not isinstance(self.early_stopping, bool | np.bool_):
+            check_whole_number(self.early_stopping, "early_stopping", least=2)
+        fraction = check_number(self.validation_fraction, "validation_fraction", least=0)
+        if not 0 < fraction < 1:
+            raise ValueError(f"validation_fraction must lie between 0 and 1, but is {fraction}.")
+        if self.n_jobs is not None:
+            check_whole_number(self.n_jobs, "n_jobs")
+        return Plan(self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth)
+
+    def _folds(self, labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return rows to train on and rows held out, to choose the number of rounds by."""
+        if self.early_stopping is False:
+            return []
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        order = np.random.default_rng(seed).permutation(len(labels))
+        order = order[np.argsort(labels[order], kind="stable")]
+        # dealt out in turn, class by class, so that every fold has its share of each
+        if self.early_stopping is True:
+            place = np.arange(len(labels)) * self.validation_fraction
+            held_out = [order[np.floor(place + self.validation_fraction) > np.floor(place)]]
+        else:
+            held_out = [order[start :: self.early_stopping] for start in range(self.early_stopping)]
+        every = np.arange(len(labels))
+        folds = [(np.setdiff1d(every, part), np.sort(part)) for part in held_out]
+        n_classes = labels.max() + 1
+        for train, part in folds:
+            if len(np.unique(labels[train])) < n_classes or not len(part):
+                raise ValueError(
+                    "early_stopping holds rows out and needs more of them: one class of y has too "
+                    "few to be in both parts."
+                )
+        return folds
+
+    def _check_training(self, X: Any, y: Any, base: Dissimilarity) -> tuple[Any, np.ndarray]:
+        X = self._check_rows(X, base, reset=True)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_same_length(X, "X", y, "y")
+        check_classification_targets(y)
+        X = base.check(X, "X")
+        if base.takes == "matrix":
+            check_square(X)
+        return X, y
+
+    def _check_rows(self, X: Any, base: Dissimilarity, *, reset: bool = False) -> Any:
+        if base.takes == "objects":
+            return X
+        if base.takes == "rows":
+            return validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=reset)
+        # only some columns of a matrix will be read, and these are looked at then
+        return validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            takes = as_dissimilarity(self.dissimilarity).takes
+        except (TypeError, ValueError):
+            return tags  # `fit` will say what is wrong with it
+        tags.input_tags.sparse = takes == "rows"
+        tags.input_tags.pairwise = tags.input_tags.positive_only = takes == "matrix"
+        tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
+        return tags
+
+
+def _smooth(errors: np.ndarray) -> np.ndarray:
+    """Return means over a tenth of the rounds: the least error of a single one is often luck."""
+    window = np.ones(max(1, len(errors) // 10))
+    counted = np.convolve(np.ones_like(errors), window, mode="same")
+    means = np.convolve(errors, window, mode="same") / counted
+    return np.asarray(means.round(12))  # equal means tie, and the fewest rounds win
+
+
+def _staged_errors(
+    found: Ensemble, columns: Columns, held_out: np.ndarray, labels: np.ndarray
+) -> np.ndarray:
+    """Return how many of the rows held out are wrong after each round."""
+    places = columns.places(found.prototypes)
+    leaves = found.leaves(np.ascontiguousarray(columns.values[places][:, held_out].T))
+    wanted = labels[held_out]
+    wrong = [np.sum(winners(scores) != wanted) for scores in _staged_scores(found, leaves)]
+    return np.array(wrong, dtype=np.float64)
+
+
+def _staged_scores(found: Ensemble, leaves: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the scores after every round; the array is the same, and goes on changing."""
+    scores = np.zeros((len(leaves), found.outputs.shape[2]))
+    for number, output in enumerate(found.outputs):
+        scores += output[leaves[:, number]]
+        yield scores

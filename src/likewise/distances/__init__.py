@@ -1,0 +1,38 @@
+"""Dissimilarities: how unlike two things are, by name, by a function of them, or as a matrix.
+
+Nothing is assumed of one but that it gives numbers that are not negative. A provider is a file.
+"""
+
+from likewise.distances._base import Dissimilarity
+from likewise.distances._callable import CallableDistance
+from likewise.distances._columns import Columns
+from likewise.distances._convert import as_dissimilarity, names
+from likewise.distances._images import ImageDistance, TangentDistance
+from likewise.distances._matrix import MatrixDistance, check_square
+from likewise.distances._sequences import AlignmentDistance
+from likewise.distances._series import SeriesDistance
+from likewise.distances._strings import StringDistance
+from likewise.distances._transport import TransportDistance
+from likewise.distances._vectors import VectorDistance
+from likewise.distances._wrappers import QuantizedDistance, RankedDistance, quantize, ranked
+
+__all__ = [
+    "AlignmentDistance",
+    "CallableDistance",
+    "Columns",
+    "Dissimilarity",
+    "ImageDistance",
+    "MatrixDistance",
+    "QuantizedDistance",
+    "RankedDistance",
+    "SeriesDistance",
+    "StringDistance",
+    "TangentDistance",
+    "TransportDistance",
+    "VectorDistance",
+    "as_dissimilarity",
+    "check_square",
+    "names",
+    "quantize",
+    "ranked",
+]

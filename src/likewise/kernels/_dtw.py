@@ -1,0 +1,44 @@
+"""Dynamic time warping of every two series."""
+
+import numpy as np
+
+from likewise.kernels._jit import kernel
+
+
+@kernel
+def dtw_distances(left, left_bounds, right, right_bounds, out):
+    """Write √ of the least Σ |aᵢ − bⱼ|² along a monotone alignment of every two series.
+
+    Parameters
+    ----------
+    left, right : (n_frames, n_channels), the frames of all series one after another
+    left_bounds, right_bounds : (n + 1,), (m + 1,) int64, where each series begins and the last ends
+    out : (n, m) float64
+    """
+    n_channels = left.shape[1]
+    longest = 0
+    for q in range(out.shape[1]):
+        longest = max(longest, right_bounds[q + 1] - right_bounds[q])
+    # the best cost up to frame i of one series and each frame of the other; one place more in front
+    cost = np.empty(longest + 1)
+    for p in range(out.shape[0]):
+        for q in range(out.shape[1]):
+            start = right_bounds[q]
+            length = right_bounds[q + 1] - start
+            cost[0] = 0.0
+            for j in range(length):
+                cost[j + 1] = np.inf
+            for i in range(left_bounds[p], left_bounds[p + 1]):
+                diagonal = cost[0]
+                cost[0] = np.inf
+                before = np.inf
+                for j in range(length):
+                    step = 0.0
+                    for c in range(n_channels):
+                        gap = left[i, c] - right[start + j, c]
+                        step += gap * gap
+                    above = cost[j + 1]
+                    before = step + min(diagonal, min(above, before))
+                    cost[j + 1] = before
+                    diagonal = above
+            out[p, q] = np.sqrt(cost[length])

@@ -1,0 +1,284 @@
+"""Splits by a pair of examples: f(x) = d(x, x′) − d(x, x″) against a threshold.
+
+Columns of dissimilarities lie in rows of `columns`. An example has weights w[i, l] for its labels,
+positive for one of them, `targets[i]` (−1: for none), and negative for the others. A split is as
+good as Z = 2 Σ √(W₊W₋), over its two blocks and the labels, is small.
+"""
+
+import numpy as np
+
+from likewise.kernels._jit import kernel
+
+
+@kernel
+def _gaps(columns, first, second, rows, out):
+    """Write f of every row into `out`; return the least and the largest."""
+    low, high = np.inf, -np.inf
+    for i in range(rows.shape[0]):
+        gap = columns[first, rows[i]] - columns[second, rows[i]]
+        out[i] = gap
+        low = min(low, gap)
+        high = max(high, gap)
+    return low, high
+
+
+@kernel
+def _half_normaliser(positive, total):
+    """Return Σ √(W₊W₋) of one block, from the weights of its positives and of all in it."""
+    z = 0.0
+    for c in range(positive.shape[0]):
+        z += np.sqrt(max(0.0, positive[c] * (total[c] - positive[c])))
+    return z
+
+
+@kernel
+def _both_normalisers(positive, total, all_positive, all_total):
+    """Return Σ √(W₊W₋) of a block and of the rest."""
+    z = 0.0
+    for c in range(positive.shape[0]):
+        rest_positive = all_positive[c] - positive[c]
+        rest_total = all_total[c] - total[c]
+        z += np.sqrt(max(0.0, positive[c] * (total[c] - positive[c])))
+        z += np.sqrt(max(0.0, rest_positive * (rest_total - rest_positive)))
+    return z
+
+
+@kernel
+def _bin_scale(low, high, n_bins):
+    return n_bins / (high - low) * (1.0 - 1e-12)
+
+
+@kernel
+def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whole, n_bins, z, cuts):
+    """Write for each pair the least Z among the borders of equal bins, and the last bin below it.
+
+    Parameters
+    ----------
+    columns : (n_columns, n_all) float64
+    firsts, seconds : (n_pairs,) int64, columns of x′ and x″
+    rows : (n,) int64, which rows are split
+    targets : (n,) int64
+    weights : (n, n_labels) float64
+    own : (n,) float64, the weight of each example for its target; 0 where there is none
+    whole : (2, n_labels) float64, the weights of the positives, and of all, added up
+    n_bins : int
+    z : (n_pairs,) float64, written
+    cuts : (n_pairs,) int64, written; −1 where all rows are alike
+    """
+    n, n_labels = weights.shape
+    gaps = np.empty(n)
+    bins = np.empty(n, dtype=np.int32)
+    all_positive, all_total = whole[0], whole[1]
+    total = np.empty((n_bins, n_labels))
+    positive = np.empty((n_bins, n_labels))
+    for m in range(firsts.shape[0]):
+        low, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
+        z[m] = 2.0 * _half_normaliser(all_positive, all_total)
+        cuts[m] = -1
+        if not low < high:
+            continue
+        total[:] = 0.0
+        positive[:] = 0.0
+        scale = _bin_scale(low, high, n_bins)
+        # three short loops: each keeps the processor's pipes fuller than one long one
+        for i in range(n):
+            bins[i] = np.int32((gaps[i] - low) * scale)
+        for i in range(n):
+            of_bin, own_weights = total[bins[i]], weights[i]
+            for c in range(n_labels):
+                of_bin[c] += own_weights[c]
+        for i in range(n):
+            if targets[i] >= 0:
+                positive[bins[i], targets[i]] += own[i]
+        best = np.inf
+        for b in range(n_bins - 1):
+            if b > 0:
+                for c in range(n_labels):
+                    total[b, c] += total[b - 1, c]
+                    positive[b, c] += positive[b - 1, c]
+            found = _both_normalisers(positive[b], total[b], all_positive, all_total)
+            if found < best:
+                best = found
+                cuts[m] = b
+        z[m] = 2.0 * best
+
+
+@kernel
+def histogram_threshold(columns, first, second, rows, n_bins, cut):
+    """Return the middle between the largest f in bins up to `cut` and the least f beyond."""
+    gaps = np.empty(rows.shape[0])
+    low, high = _gaps(columns, first, second, rows, gaps)
+    scale = _bin_scale(low, high, n_bins)
+    below, above = low, high
+    for i in range(gaps.shape[0]):
+        if int((gaps[i] - low) * scale) <= cut:
+            below = max(below, gaps[i])
+        else:
+            above = min(above, gaps[i])
+    return _middle(below, above)
+
+
+@kernel
+def _middle(below, above):
+    """Return a number from below up to, and not reaching, above."""
+    middle = below + (above - below) / 2.0
+    return middle if middle < above else below
+
+
+@kernel
+def search_exact(columns, firsts, seconds, rows, targets, weights, own, whole, z, thresholds):
+    """Write for each pair the least Z among all thresholds, and the threshold.
+
+    Parameters as in `search_histogram`; thresholds : (n_pairs,) float64, written
+    """
+    n, n_labels = weights.shape
+    gaps = np.empty(n)
+    total = np.empty(n_labels)
+    positive = np.empty(n_labels)
+    all_positive, all_total = whole[0], whole[1]
+    for m in range(firsts.shape[0]):
+        _, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
+        order = np.argsort(gaps)
+        total[:] = 0.0
+        positive[:] = 0.0
+        best = _half_normaliser(all_positive, all_total)
+        thresholds[m] = high
+        any_split = False
+        for k in range(n - 1):
+            i = order[k]
+            for c in range(n_labels):
+                total[c] += weights[i, c]
+            if targets[i] >= 0:
+                positive[targets[i]] += own[i]
+            here, then = gaps[i], gaps[order[k + 1]]
+            if here < then:
+                found = _both_normalisers(positive, total, all_positive, all_total)
+                if found < best or not any_split:
+                    any_split = True
+                    best = found
+                    thresholds[m] = _middle(here, then)
+        z[m] = 2.0 * best
+
+
+@kernel
+def search_zero(columns, firsts, seconds, rows, targets, weights, own, z):
+    """Write for each pair the Z of the split at 0: nearer to x′, or as near, against nearer to x″.
+
+    Parameters as in `search_histogram`.
+    """
+    n, n_labels = weights.shape
+    total = np.empty((2, n_labels))
+    positive = np.empty((2, n_labels))
+    for m in range(firsts.shape[0]):
+        total[:] = 0.0
+        positive[:] = 0.0
+        for i in range(n):
+            b = int(columns[firsts[m], rows[i]] > columns[seconds[m], rows[i]])
+            for c in range(n_labels):
+                total[b, c] += weights[i, c]
+            if targets[i] >= 0:
+                positive[b, targets[i]] += own[i]
+        z[m] = 2.0 * (
+            _half_normaliser(positive[0], total[0]) + _half_normaliser(positive[1], total[1])
+        )
+
+
+@kernel
+def leaf_weights(leaves, targets, weights, positive, total):
+    """Add up the weights of the positives, and of all, in each leaf.
+
+    Parameters
+    ----------
+    leaves : (n,) int64
+    positive, total : (n_leaves, n_labels), zeros, written
+    """
+    for i in range(leaves.shape[0]):
+        leaf = leaves[i]
+        for c in range(weights.shape[1]):
+            total[leaf, c] += weights[i, c]
+        if targets[i] >= 0:
+            positive[leaf, targets[i]] += weights[i, targets[i]]
+
+
+@kernel
+def reweigh(leaves, targets, outputs, weights, scores, masses):
+    """Multiply each weight by exp(−Y h) and scale all to sum to 1; add h to the scores.
+
+    Returns by what the weights were scaled, Z = Σ w exp(−Y h), and how many examples have a score
+    that is the highest, or above 0 of a single label, for a class that is not theirs.
+
+    Parameters
+    ----------
+    leaves : (n,) int64
+    outputs : (n_leaves, n_labels), h
+    weights, scores : (n, n_labels), changed
+    masses : (n,), written: the sum of each example's weights
+    """
+    n, n_labels = weights.shape
+    for_positive = np.exp(-outputs)
+    for_negative = np.exp(outputs)
+    normaliser = 0.0
+    n_wrong = 0
+    for i in range(n):
+        leaf, own = leaves[i], targets[i]
+        mass = 0.0
+        best = 0
+        for c in range(n_labels):
+            weights[i, c] *= for_positive[leaf, c] if c == own else for_negative[leaf, c]
+            mass += weights[i, c]
+            scores[i, c] += outputs[leaf, c]
+            if scores[i, c] > scores[i, best]:
+                best = c
+        masses[i] = mass
+        normaliser += mass
+        if n_labels == 1:
+            n_wrong += (scores[i, 0] > 0) != (own == 0)
+        else:
+            n_wrong += best != own
+    for i in range(n):
+        masses[i] /= normaliser
+        for c in range(n_labels):
+            weights[i, c] /= normaliser
+    return normaliser, n_wrong
+
+
+@kernel
+def find_leaves(distances, firsts, seconds, thresholds, leaves):
+    """Write in which leaf of every tree every example ends.
+
+    Trees are full: node k splits into 2k + 1 (f ≤ threshold) and 2k + 2.
+
+    Parameters
+    ----------
+    distances : (n, n_prototypes)
+    firsts, seconds : (n_trees, n_nodes) int64, prototypes
+    thresholds : (n_trees, n_nodes)
+    leaves : (n, n_trees) int64, written
+    """
+    n_nodes = firsts.shape[1]
+    for i in range(distances.shape[0]):
+        for t in range(firsts.shape[0]):
+            node = 0
+            while node < n_nodes:
+                gap = distances[i, firsts[t, node]] - distances[i, seconds[t, node]]
+                node = 2 * node + (2 if gap > thresholds[t, node] else 1)
+            leaves[i, t] = node - n_nodes
+
+
+@kernel
+def sum_trees(distances, firsts, seconds, thresholds, outputs, scores):
+    """Write Σ_t h_t of every example into `scores`, (n, n_labels); the others as in `find_leaves`.
+
+    outputs : (n_trees, n_leaves, n_labels)
+    """
+    n_nodes = firsts.shape[1]
+    for i in range(distances.shape[0]):
+        for c in range(outputs.shape[2]):
+            scores[i, c] = 0.0
+        for t in range(firsts.shape[0]):
+            node = 0
+            while node < n_nodes:
+                gap = distances[i, firsts[t, node]] - distances[i, seconds[t, node]]
+                node = 2 * node + (2 if gap > thresholds[t, node] else 1)
+            for c in range(outputs.shape[2]):
+                scores[i, c] += outputs[t, node - n_nodes, c]

@@ -1,0 +1,249 @@
+"""DBoost: the identities of boosting, its invariances, and what the theory promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.oracles import dboost as oracle
+
+import likewise as lw
+from likewise.classifiers import _boosting
+from likewise.classifiers._boosting import draw_pairs
+
+
+def problem(n, n_classes, seed):
+    """Return a matrix of dissimilarities that is neither symmetric nor a metric, and labels."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    D = rng.integers(1, 64, size=(n, n)) / 8.0
+    D[y[:, None] == y] *= 0.5
+    return D, y
+
+
+def boosted(**options):
+    return lw.DBoost("precomputed", **{"n_rounds": 25, "random_state": 0, **options})
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize(
+    "options",
+    [{"search": "exact"}, {"search": "histogram"}, {"threshold": "zero"}, {"max_depth": 3}],
+    ids=str,
+)
+def test_the_mean_of_exponential_losses_is_the_product_of_normalisers(n_classes, options):
+    D, y = problem(60, n_classes, seed=n_classes)
+    fitted = boosted(**options).fit(D, y)
+    Y = oracle.signs(y, n_classes)
+    F = fitted.decision_function(D).reshape(Y.shape)
+    product = np.prod([entry["normaliser"] for entry in fitted.history_])
+    assert_allclose(np.exp(-Y * F).mean(), product, rtol=1e-10)
+    assert_allclose(fitted.history_[-1]["bound"], product, rtol=1e-10)
+    wrong = np.mean(fitted.predict(D) != y)
+    assert fitted.history_[-1]["training_error"] == wrong
+    if n_classes == 2:  # each label of an example that is wrong has a loss of 1 or more
+        assert wrong <= product
+
+
+@given(seed=st.integers(0, 50), n_classes=st.sampled_from([2, 3]))
+@settings(max_examples=15)
+def test_a_round_is_the_printed_algorithm(seed, n_classes):
+    """The pairs that were drawn are replayed in plain NumPy."""
+    D, y = problem(14, n_classes, seed)
+    drawn = []
+
+    def remember(labels, weights, n_pairs, rng):
+        places = draw_pairs(labels, weights, n_pairs, rng)
+        by_class = np.argsort(y, kind="stable")
+        drawn.append(by_class[places].T)
+        return places
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_boosting, "draw_pairs", remember)
+        fitted = boosted(n_rounds=1, n_pairs=3, search="exact", random_state=seed).fit(D, y)
+    # stumps can be as good as each other, so what is compared is how good the best one is
+    _, normalisers = oracle.boosted(D, y, n_classes, drawn)
+    assert_allclose(fitted.history_[0]["normaliser"], normalisers[0], rtol=1e-9)
+
+
+def test_two_classes_in_one_column_equal_two_columns():
+    D, y = problem(16, 2, seed=3)
+    pairs = [[(0, 1), (2, 5), (7, 4)], [(3, 6), (8, 1)], [(0, 9), (10, 3)]]
+    one, z_one = oracle.boosted(D, y, 2, pairs)
+    two, z_two = oracle.boosted(D, y, 2, pairs, columns=2)
+    assert_allclose(z_one, z_two, rtol=1e-12)
+    assert_allclose(two[:, 1], one[:, 0], atol=1e-12)
+    assert_allclose(two[:, 0], -one[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_at_zero_only_the_order_within_a_row_matters(n_classes):
+    D, y = problem(40, n_classes, seed=1)
+    rng = np.random.default_rng(0)
+    bent = np.exp(rng.uniform(0.1, 1, size=(40, 1)) * D) + rng.uniform(0, 3, size=(40, 1))
+    usual, other = (boosted(threshold="zero").fit(M, y) for M in (D, bent))
+    assert_array_equal(usual.decision_function(D), other.decision_function(bent))
+
+
+@pytest.mark.parametrize("search", ["exact", "histogram"])
+def test_a_free_threshold_does_not_mind_scale_and_shift_but_does_mind_others(search):
+    D, y = problem(40, 3, seed=1)
+    usual, moved, bent = (boosted(search=search).fit(M, y) for M in (D, 4 * D + 2, D**2))
+    assert_array_equal(moved.decision_function(4 * D + 2), usual.decision_function(D))
+    assert not np.allclose(bent.decision_function(D**2), usual.decision_function(D))
+
+
+def test_ranking_each_row_first_restores_the_invariance():
+    D, y = problem(40, 3, seed=1)
+    bent = np.exp(np.linspace(0.1, 1, 40)[:, None] * D)
+    by_rank = lw.distances.ranked("precomputed")
+    usual, other = (lw.DBoost(by_rank, 20, random_state=0).fit(M, y) for M in (D, bent))
+    assert_array_equal(usual.decision_function(D), other.decision_function(bent))
+
+
+def test_strong_goodness_bounds_the_error_of_voting():
+    """Over (4/γ²) ln(1/δ) random pairs the vote errs at most ε + δ, where P ≥ ½ + γ/2 but for ε."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(-1, 1, (400, 2)), rng.normal(1, 1, (400, 2))])
+    y = np.repeat([0, 1], 400)
+    D = lw.distances.as_dissimilarity("euclidean").pairwise(X)
+    nearer = D[:, y == 0][:, :, None] < D[:, y == 1][:, None, ::10]
+    right = np.where(y == 0, nearer.mean((1, 2)), 1 - nearer.mean((1, 2)))
+    gamma, delta = 0.3, 0.1
+    epsilon = np.mean(right < 0.5 + gamma / 2)
+    n_pairs = int(np.ceil(4 / gamma**2 * np.log(1 / delta)))
+    errors = []
+    for _ in range(20):
+        a, b = rng.integers(0, 400, n_pairs), rng.integers(400, 800, n_pairs)
+        votes = np.sign(D[:, a] - D[:, b]).sum(axis=1)
+        errors.append(np.mean((votes > 0) != (y == 1)))
+    assert np.mean(np.array(errors) <= epsilon + delta) >= 1 - delta
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_pairs_are_drawn_by_weight_from_two_classes(n_labels):
+    rng = np.random.default_rng(0)
+    labels = np.sort(np.arange(9) % n_labels)
+    weights = np.arange(9) + 1.0
+    firsts, seconds = draw_pairs(labels, weights, 200_000, rng)
+    assert (labels[firsts] != labels[seconds]).all()
+    share = np.bincount(firsts, minlength=9) / len(firsts)
+    assert_allclose(share, weights / weights.sum(), atol=0.006)
+    of_first = seconds[firsts == 8]
+    others = np.where(labels != labels[8], weights, 0)
+    share = np.bincount(of_first, minlength=9) / len(of_first)
+    assert_allclose(share, others / others.sum(), atol=0.012)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 0, 0, 0], [0.0, 0, 0, 1], [1e-320, 1, 1, 0]])
+def test_pairs_are_of_two_classes_also_where_a_class_has_no_weight(weights):
+    labels = np.array([0, 0, 1, 1])
+    firsts, seconds = draw_pairs(labels, np.array(weights), 100, np.random.default_rng(0))
+    assert (labels[firsts] != labels[seconds]).all()
+
+
+@pytest.mark.parametrize("max_depth", [1, 2])
+@pytest.mark.parametrize("budget", [2, 5, 30])
+def test_a_budget_bounds_the_prototypes(budget, max_depth):
+    D, y = problem(80, 3, seed=2)
+    fitted = boosted(n_prototypes=budget, max_depth=max_depth, n_rounds=60).fit(D, y)
+    assert len(fitted.prototypes_) <= budget + 1
+    assert len(boosted(max_depth=max_depth, n_rounds=60).fit(D, y).prototypes_) > budget + 1
+    assert_array_equal(fitted.items_, fitted.prototypes_)
+    assert [entry["prototypes"] for entry in fitted.history_][-1] == len(fitted.prototypes_)
+
+
+def test_only_prototype_columns_are_read():
+    D, y = problem(50, 3, seed=4)
+    fitted = boosted(n_prototypes=6).fit(D, y)
+    hidden = np.full_like(D, np.nan)
+    hidden[:, fitted.prototypes_] = D[:, fitted.prototypes_]
+    assert_array_equal(fitted.predict_proba(hidden), fitted.predict_proba(D))
+    hidden[7, fitted.prototypes_[2]] = np.nan
+    place = f"row 7 and item {fitted.prototypes_[2]}"
+    with pytest.raises(ValueError, match=f"finite number that is not negative.*nan on {place}"):
+        fitted.predict(hidden)
+
+
+def test_only_dissimilarities_that_are_needed_are_computed():
+    calls = []
+
+    def gap(a, b):
+        calls.append(b)
+        return abs(a - b)
+
+    values = np.random.default_rng(0).normal(size=200)
+    fitted = lw.DBoost(gap, 3, n_pairs=2, random_state=0).fit(values, values > 0)
+    assert len(calls) <= 3 * 4 * 200
+    calls.clear()
+    fitted.predict(values[:10])
+    assert len(calls) == 10 * len(fitted.prototypes_)
+
+
+def test_trees_learn_what_stumps_on_these_pairs_cannot_as_soon():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    errors = [
+        1 - lw.DBoost(n_rounds=3, max_depth=depth, random_state=0).fit(X, y).score(X, y)
+        for depth in (1, 3)
+    ]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_each_stage_is_the_sum_so_far_and_the_last_is_the_prediction():
+    D, y = problem(40, 3, seed=5)
+    fitted = boosted(max_depth=2).fit(D, y)
+    stages = list(fitted.staged_predict(D))
+    assert len(stages) == fitted.n_rounds_ == 25
+    assert_array_equal(stages[-1], fitted.predict(D))
+    wrong = [np.mean(stage != y) for stage in stages]
+    assert_allclose(wrong, [entry["training_error"] for entry in fitted.history_])
+    short = boosted(max_depth=2, n_rounds=10).fit(D, y)
+    assert_array_equal(short.predict(D), stages[9])
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities_sum_to_one_and_agree_with_the_scores(n_classes):
+    D, y = problem(40, n_classes, seed=5)
+    fitted = boosted().fit(D, y)
+    shares, F = fitted.predict_proba(D), fitted.decision_function(D)
+    assert_allclose(shares.sum(axis=1), 1)
+    assert_array_equal(fitted.classes_[shares.argmax(axis=1)], fitted.predict(D))
+    if n_classes == 2:
+        assert_allclose(shares[:, 1], 1 / (1 + np.exp(-2 * F)))
+    far = lw.DBoost(n_rounds=300, random_state=0).fit(
+        np.eye(4).repeat(9, 0), np.arange(4).repeat(9)
+    )
+    assert np.isfinite(far.predict_proba(1e3 * np.eye(4))).all()
+
+
+@pytest.mark.parametrize("early_stopping", [True, 3])
+def test_rounds_are_chosen_on_rows_held_out(early_stopping):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 2))
+    y = (X[:, 0] + rng.normal(0, 0.8, 120) > 0).astype(int)
+    fitted = lw.DBoost(
+        n_rounds=40, early_stopping=early_stopping, validation_fraction=0.3, random_state=0
+    ).fit(X, y)
+    errors = fitted.validation_errors_
+    assert errors.shape == (40,)
+    means = [errors[max(0, t - 2) : t + 2].mean().round(12) for t in range(40)]
+    assert fitted.n_rounds_ == np.argmin(means) + 1
+    assert_allclose(fitted.validation_error_, min(means))
+    assert min(means) < 0.35
+    assert len(fitted.history_) == fitted.n_rounds_
+    plain = lw.DBoost(n_rounds=fitted.n_rounds_, random_state=0).fit(X, y)
+    assert plain.validation_errors_ is None
+
+
+@pytest.mark.parametrize("early_stopping", [True, 4])
+def test_every_row_is_held_out_at_most_once_and_every_class_in_its_share(early_stopping):
+    labels = np.repeat([0, 1, 2], [40, 20, 12])
+    clf = lw.DBoost(early_stopping=early_stopping, validation_fraction=0.25, random_state=0)
+    folds = clf._folds(labels)
+    held_out = np.concatenate([part for _, part in folds])
+    assert len(np.unique(held_out)) == len(held_out) == (72 if early_stopping == 4 else 18)
+    for train, part in folds:
+        assert sorted([*train, *part]) == list(range(72))
+        assert_allclose(np.bincount(labels[part]), [10, 5, 3], atol=1)
