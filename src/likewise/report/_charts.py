@@ -10,7 +10,7 @@ import numpy as np
 
 from likewise.report._html import Html, join, shortened, tag
 
-N_COLOURS = 8
+_N_COLOURS = 10  # k0, k1, ... of the style sheet
 _LETTER = 6.8  # width of a letter at most, in the units of the plots
 _MARKS = ("circle", "square", "triangle")
 
@@ -80,8 +80,8 @@ def key(kind: int) -> Html:
 
 
 def _mark(x: float, y: float, kind: int) -> Html:
-    style = f"k{kind % N_COLOURS}"
-    shape = _MARKS[kind // N_COLOURS % len(_MARKS)]
+    style = f"k{kind % _N_COLOURS}"
+    shape = _MARKS[kind // _N_COLOURS % len(_MARKS)]
     if shape == "circle":
         return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.6", class_=style)
     if shape == "square":

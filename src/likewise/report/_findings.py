@@ -142,19 +142,20 @@ def learned_matrix(
         right = left if items is None else _root_mean_squares(items)
     else:
         return None
-    if raw.ndim < 2:
-        raw = np.diag(np.broadcast_to(raw, left.shape))
-    rows, columns = np.arange(len(left)), np.arange(len(right))
+    if raw.ndim == 0:  # Euclid, cosine: nothing was learned
+        return None
+    if raw.ndim == 1:
+        raw = np.diag(raw)
     if isinstance(similarity, Mahalanobis):
         mapped = raw * left
         rows = columns = _largest((mapped**2).sum(axis=0), most)
         return Learned(mapped[:, rows].T @ mapped[:, rows], rows, columns, True, True)
+    of_rows = np.einsum("ij,ij->i", raw, raw) * left**2
+    of_columns = np.einsum("ij,ij->j", raw, raw) * right**2
     if items is None and raw.shape[0] == raw.shape[1]:
-        size = (raw**2).sum(axis=1) * left**2 + (raw**2).sum(axis=0) * right**2
-        rows = columns = _largest(size, most)
+        rows = columns = _largest(of_rows + of_columns, most)
     else:
-        rows = _largest((raw**2).sum(axis=1) * left**2, most)
-        columns = _largest((raw**2).sum(axis=0) * right**2, most)
+        rows, columns = _largest(of_rows, most), _largest(of_columns, most)
     matrix = left[rows, None] * raw[np.ix_(rows, columns)] * right[columns]
     return Learned(matrix, rows, columns, items is None and similarity.is_symmetric, False)
 
