@@ -68,9 +68,10 @@ def digits(tmp_path_factory):
     learner = lw.LMNN(max_iter=100, tol=0.1).fit(X, y)
     classifiers = {
         "Euclid": lw.SimilarityClassifier(),
-        "LMNN": lw.SimilarityClassifier(similarity=learner.similarity_),
+        "LMNN": lw.SimilarityClassifier(learner=lw.LMNN(max_iter=100, tol=0.1)),
     }
     scores = lw.compare(classifiers, X, y, cv=3).scores
+    nearest = learner.similarity_.neighbors(X, X, 1, exclude_self=True).ids[:, 0]
     path = tmp_path_factory.mktemp("report") / "digits.html"
     write_report(
         path,
@@ -84,7 +85,7 @@ def digits(tmp_path_factory):
             for (name, s), kind in zip(scores.items(), ("baseline", "learned"), strict=True)
         ],
         shown=data.X[:200].reshape(-1, 8, 8),
-        predictions=(y, learner.similarity_.neighbors(X, X, 1, exclude_self=True).ids[:, 0] % 10),
+        predictions=(y, y[nearest]),
         history=learner.history_,
         columns=["64 pixels were divided by 16."],
     )
