@@ -84,9 +84,11 @@ def test_the_matrix_of_a_distance_is_in_deviations(rng, of):
     found = learned_matrix(lw.Mahalanobis(L), of(X), None)
     deviations = X.std(axis=0)
     assert_allclose(found.matrix, L.T @ L * np.outer(deviations, deviations))
-    first, second, weight = found.pairs(1)[0]
-    both = 1 if first == second else 2  # both orders of a pair
-    assert weight == pytest.approx(both * found.matrix[first, second])
+    (first, same, alone), (one, other, both) = found.alone(1)[0], found.pairs(1)[0]
+    assert first == same == np.argmax(np.diag(found.matrix))
+    assert alone == pytest.approx(found.matrix[first, first])
+    assert one < other
+    assert both == pytest.approx(2 * found.matrix[one, other])  # both orders of a pair
 
 
 def test_the_matrix_between_queries_and_items_keeps_the_strongest(rng):
