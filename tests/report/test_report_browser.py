@@ -26,9 +26,10 @@ def browser():
     program = next(filter(None, map(shutil.which, names)), None)
     if program is None:
         pytest.skip("there is no chromium on PATH: apt-get install chromium")
-    # Chromium's sandbox needs a kernel that allows it, and does not start for root.
+    # Its sandbox does not start for root, and a container's /dev/shm is often too small for it.
+    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
     with api.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        running = play.chromium.launch(executable_path=program, args=flags)
         yield running
         running.close()
 
