@@ -31,10 +31,9 @@ from likewise.report._findings import (
     turned_like,
 )
 from likewise.report._html import Html, shortened, tag
-from likewise.report._words import Entry, kind_of, shown
+from likewise.report._words import Entry, deviation_of, folds_of, kind_of, shown
 from likewise.similarities import Foldable, Similarity
 
-_K = 5
 _MOST_NAMED = 30  # features whose names fit beside a heat map
 _MOST_CLASSES = 30  # in a confusion matrix
 
@@ -55,9 +54,9 @@ def section(name: str, heading: str, *parts: Any) -> Section:
 def comparison_section(comparison: Sequence[Entry], measure: str) -> Section:
     """Return the table of what was compared, best first, with error bars."""
     ordered = sorted(comparison, key=lambda entry: -float(entry["mean"]))
-    folds = [np.asarray(entry.get("scores", ()), dtype=np.float64) for entry in ordered]
+    folds = [folds_of(entry) for entry in ordered]
     means = np.array([float(entry["mean"]) for entry in ordered])
-    deviations = np.array([float(entry.get("deviation") or 0) for entry in ordered])
+    deviations = np.array([deviation_of(entry) for entry in ordered])
     scale = Scale(*reach([means - deviations, means + deviations, *filter(len, folds)]))
     lines = []
     for entry, mean, deviation, scores in zip(ordered, means, deviations, folds, strict=True):

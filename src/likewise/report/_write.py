@@ -137,7 +137,7 @@ def write_report(
     with show_progress(verbose), LongWork("writing the report", total=4, unit="parts") as work:
         if comparison:
             sections.append(comparison_section(comparison, measure))
-        if history:
+        if history is not None and len(history):
             sections.append(curve_section(history, history_label))
         learned = learned_matrix(after, X, items) if after.takes == "rows" else None
         work.advance()
