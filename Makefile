@@ -22,6 +22,7 @@ $(VENV)/installed-%: $(BIN)/python pyproject.toml
 demo: $(VENV)/installed-plots,progress      ## learn, search, compare, save: the main job on bundled data
 	$(BIN)/python docs/examples/demo.py
 
+# The report is tested in a real browser, where there is one: apt-get install chromium
 test: $(VENV)/installed-test lint           ## lint, types, import contract, tests, docstrings, README and guide
 	$(BIN)/python -m pytest -n auto --dist loadfile
 

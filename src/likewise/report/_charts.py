@@ -10,8 +10,8 @@ import numpy as np
 
 from likewise.report._html import Html, join, shortened, tag
 
-N_COLOURS = 8
-_LETTER = 6.8  # width of a letter at most, in the units of the plots
+_N_COLOURS = 10  # k0, k1, ... of the style sheet
+_LETTER = 7.6  # width of a letter at most, in the units of the plots
 _MARKS = ("circle", "square", "triangle")
 
 
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 def line_plot(lines: Sequence[Line], x_label: str, y_label: str, title: str) -> Html:
     """Draw lines in one frame; `title` is for those who cannot see the plot."""
-    width, height, left, right, top, bottom = 400, 250, 54, 14, 10, 42
+    width, height, left, right, top, bottom = 400, 250, 54, 22, 10, 42
     x_low, x_high = reach([line.x for line in lines], pad=0)
     y_low, y_high = reach([line.y for line in lines])
 
@@ -80,8 +80,8 @@ def key(kind: int) -> Html:
 
 
 def _mark(x: float, y: float, kind: int) -> Html:
-    style = f"k{kind % N_COLOURS}"
-    shape = _MARKS[kind // N_COLOURS % len(_MARKS)]
+    style = f"k{kind % _N_COLOURS}"
+    shape = _MARKS[kind // _N_COLOURS % len(_MARKS)]
     if shape == "circle":
         return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.6", class_=style)
     if shape == "square":
@@ -144,8 +144,8 @@ def heat_map(matrix: np.ndarray, row_names: Any, column_names: Any, title: str) 
     """
     n_rows, n_columns = matrix.shape
     cell = min(24.0, 320 / n_columns)
-    rows = [] if row_names is None else [shortened(name, 16) for name in row_names]
-    columns = [] if column_names is None else [shortened(name, 16) for name in column_names]
+    rows = [] if row_names is None else [shortened(name, 15) for name in row_names]
+    columns = [] if column_names is None else [shortened(name, 15) for name in column_names]
     longest = [max(map(len, names), default=0) * _LETTER for names in (rows, columns)]
     left, top = longest[0] + 8, 0.87 * longest[1] + 10  # names of columns lean by 60 degrees
     wide, high = cell * n_columns, cell * n_rows

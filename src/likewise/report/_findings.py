@@ -106,6 +106,7 @@ class Learned:
     matrix: np.ndarray
     rows: np.ndarray  # which features of the queries, and of the items, it shows
     columns: np.ndarray
+    one_kind: bool  # whether both are the same features
     symmetric: bool
     of_distance: bool
 
@@ -113,11 +114,22 @@ class Learned:
         """Tell whether all of `n_features` are there, on both sides."""
         return self.matrix.shape == (n_features, n_features)
 
-    def pairs(self, most: int = 12) -> list[tuple[int, int, float]]:
+    def alone(self, most: int = 5) -> list[tuple[int, int, float]]:
+        """Return the strongest single features, each with itself, and their weights."""
+        if not self.one_kind:
+            return []
+        return self._strongest(np.diag(np.diag(self.matrix)), most)
+
+    def pairs(self, most: int = 10) -> list[tuple[int, int, float]]:
         """Return the strongest pairs of features and their weights, strongest first."""
         matrix = self.matrix
+        if self.one_kind:
+            matrix = matrix - np.diag(np.diag(matrix))
         if self.symmetric:  # both orders of a pair are one
-            matrix = np.triu(matrix) + np.triu(matrix, 1)
+            matrix = 2 * np.triu(matrix)
+        return self._strongest(matrix, most)
+
+    def _strongest(self, matrix: np.ndarray, most: int) -> list[tuple[int, int, float]]:
         order = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:most]
         found = zip(*np.unravel_index(order, matrix.shape), strict=True)
         return [
@@ -142,21 +154,23 @@ def learned_matrix(
         right = left if items is None else _root_mean_squares(items)
     else:
         return None
-    if raw.ndim < 2:
-        raw = np.diag(np.broadcast_to(raw, left.shape))
-    rows, columns = np.arange(len(left)), np.arange(len(right))
+    if raw.ndim == 0:  # Euclid, cosine: nothing was learned
+        return None
+    if raw.ndim == 1:
+        raw = np.diag(raw)
     if isinstance(similarity, Mahalanobis):
         mapped = raw * left
         rows = columns = _largest((mapped**2).sum(axis=0), most)
-        return Learned(mapped[:, rows].T @ mapped[:, rows], rows, columns, True, True)
+        return Learned(mapped[:, rows].T @ mapped[:, rows], rows, columns, True, True, True)
+    of_rows = np.einsum("ij,ij->i", raw, raw) * left**2
+    of_columns = np.einsum("ij,ij->j", raw, raw) * right**2
     if items is None and raw.shape[0] == raw.shape[1]:
-        size = (raw**2).sum(axis=1) * left**2 + (raw**2).sum(axis=0) * right**2
-        rows = columns = _largest(size, most)
+        rows = columns = _largest(of_rows + of_columns, most)
     else:
-        rows = _largest((raw**2).sum(axis=1) * left**2, most)
-        columns = _largest((raw**2).sum(axis=0) * right**2, most)
+        rows, columns = _largest(of_rows, most), _largest(of_columns, most)
     matrix = left[rows, None] * raw[np.ix_(rows, columns)] * right[columns]
-    return Learned(matrix, rows, columns, items is None and similarity.is_symmetric, False)
+    one_kind = items is None
+    return Learned(matrix, rows, columns, one_kind, one_kind and similarity.is_symmetric, False)
 
 
 def _largest(sizes: np.ndarray, most: int) -> np.ndarray:

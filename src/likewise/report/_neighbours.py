@@ -119,7 +119,7 @@ def _query(row: int, y: np.ndarray | None, how: Shown) -> Html:
 
 
 def _label(y: np.ndarray | None, row: int) -> Html | str:
-    return "" if y is None else tag("span", shortened(y[row], 40), class_="label")
+    return "" if y is None else tag("span", shortened(y[row], 24), class_="label")
 
 
 def _panels(

@@ -31,10 +31,9 @@ from likewise.report._findings import (
     turned_like,
 )
 from likewise.report._html import Html, shortened, tag
-from likewise.report._words import Entry, kind_of, shown
+from likewise.report._words import Entry, deviation_of, folds_of, kind_of, shown
 from likewise.similarities import Foldable, Similarity
 
-_K = 5
 _MOST_NAMED = 30  # features whose names fit beside a heat map
 _MOST_CLASSES = 30  # in a confusion matrix
 
@@ -55,15 +54,15 @@ def section(name: str, heading: str, *parts: Any) -> Section:
 def comparison_section(comparison: Sequence[Entry], measure: str) -> Section:
     """Return the table of what was compared, best first, with error bars."""
     ordered = sorted(comparison, key=lambda entry: -float(entry["mean"]))
-    folds = [np.asarray(entry.get("scores", ()), dtype=np.float64) for entry in ordered]
+    folds = [folds_of(entry) for entry in ordered]
     means = np.array([float(entry["mean"]) for entry in ordered])
-    deviations = np.array([float(entry.get("deviation") or 0) for entry in ordered])
+    deviations = np.array([deviation_of(entry) for entry in ordered])
     scale = Scale(*reach([means - deviations, means + deviations, *filter(len, folds)]))
     lines = []
     for entry, mean, deviation, scores in zip(ordered, means, deviations, folds, strict=True):
         badge = tag("span", "chosen", class_="badge") if entry.get("chosen") else ""
         plot = interval_plot(mean, deviation, scores, scale, entry["kind"])
-        name = [entry["name"], " ", badge, tag("small", entry["kind"])]
+        name = [shortened(entry["name"], 60), " ", badge, tag("small", entry["kind"])]
         lines.append(
             tag(
                 "tr",
@@ -96,6 +95,8 @@ def curve_section(history: Any, label: str | None) -> Section | None:
         return None
     plot = line_plot([Line(y_label, x, y, "after")], x_label, y_label, f"{y_label} by {x_label}")
     ends = f"The {y_label} went from {number(y[0])} to {number(y[-1])}."
+    if number(y[0]) == number(y[-1]):
+        ends = f"The {y_label} was {number(y[0])} at the start and at the end."
     return section("curve", "How it learned", tag("p", ends), tag("figure", plot))
 
 
@@ -185,7 +186,7 @@ def map_section(
         caption = tag(
             "figcaption",
             tag("b", f"{when}: {kind_of(similarity)}"),
-            f" · the plane keeps {100 * kept:.0f} % of the spread",
+            tag("span", f"The plane keeps {100 * kept:.0f} % of the spread."),
         )
         plot = scatter_plot(places, kinds, titles, f"Map of the rows {when}")
         figures.append(tag("figure", caption, plot))
@@ -230,32 +231,27 @@ def matrix_section(
         caption = tag("figcaption", "The diagonal as an image: how much each pixel counts")
         drawn = heat_map(weights, None, None, "How much each pixel counts")
         figures.append(tag("figure", caption, drawn))
-    pairs = learned.pairs()
-    largest = max((abs(weight) for _, _, weight in pairs), default=1.0)
-    lines = []
-    for i, j, weight in pairs:
-        first, second = row_name(i), column_name(j)
-        pair = first if learned.symmetric and i == j else f"{first} × {second}"
-        bar = tag(
-            "span",
-            class_="bar negative" if weight < 0 else "bar",
-            style=f"width:{100 * abs(weight) / largest:.0f}%",
+    tables = []
+    if alone := learned.alone():
+        tables.append(
+            _weights("strongest features", alone, lambda i, _: shortened(row_name(i), 60))
         )
-        lines.append(
-            tag(
-                "tr",
-                tag("th", pair, scope="row"),
-                tag("td", number(weight), class_="number"),
-                tag("td", bar, class_="bars"),
+    if pairs := learned.pairs():
+        head = "strongest pairs" + (", in both orders" if learned.symmetric else "")
+        tables.append(
+            _weights(
+                head,
+                pairs,
+                lambda i, j: f"{shortened(row_name(i), 40)} × {shortened(column_name(j), 40)}",
             )
         )
-    heads = tag("tr", tag("th", "features"), tag("th", "weight", class_="number"), tag("th", ""))
     shape = " × ".join(map(str, learned.matrix.shape))
     meaning = (
         "On the diagonal is how much a difference in one feature counts. Beside it, two features "
         "in which rows differ in the same direction count more together (blue) or less (orange)."
         if learned.of_distance
-        else "Where both features are high, query and item are more alike (blue) or less (orange)."
+        else "Where the query is high in one feature and the item in the other, they are more "
+        "alike (blue) or less (orange)."
     )
     return section(
         "matrix",
@@ -268,10 +264,23 @@ def matrix_section(
         tag(
             "div",
             tag("div", *figures),
-            scrolling(tag("table", tag("thead", heads), tag("tbody", *lines))),
+            tag("div", *tables),
             class_="sides",
         ),
     )
+
+
+def _weights(head: str, weights: list[tuple[int, int, float]], pair: Callable[..., str]) -> Html:
+    """Return a table of features, or pairs of them, with their weights as bars."""
+    largest = max(abs(weight) for _, _, weight in weights)
+    lines = []
+    for i, j, weight in weights:
+        style = "bar negative" if weight < 0 else "bar"
+        bar = tag("span", class_=style, style=f"width:{100 * abs(weight) / largest:.0f}%")
+        cells = tag("td", number(weight), class_="number"), tag("td", bar, class_="bars")
+        lines.append(tag("tr", tag("th", pair(i, j), scope="row"), *cells))
+    heads = tag("tr", tag("th", head), tag("th", "weight", class_="number"), tag("th", ""))
+    return scrolling(tag("table", tag("thead", heads), tag("tbody", *lines)))
 
 
 def confusion_section(y_true: np.ndarray, y_pred: np.ndarray) -> Section:

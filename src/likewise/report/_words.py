@@ -72,11 +72,23 @@ def best_of(comparison: Sequence[Entry], kind: str) -> Entry | None:
 
 def shown(entry: Entry, measure: str) -> str:
     """Return mean and deviation, an accuracy in per cent."""
-    mean, deviation = float(entry["mean"]), float(entry.get("deviation") or 0)
+    mean, deviation = float(entry["mean"]), deviation_of(entry)
     if measure == "accuracy":
         error = f"{_PLUS_MINUS}{100 * deviation:.1f}" if deviation else ""
         return f"{100 * mean:.1f}{error}\u00a0%"
     return f"{mean:.3f}" + (f"{_PLUS_MINUS}{deviation:.3f}" if deviation else "")
+
+
+def folds_of(entry: Entry) -> np.ndarray:
+    """Return the score of each fold, or nothing where they are not known."""
+    scores = entry.get("scores")
+    return np.array([] if scores is None else scores, dtype=np.float64)
+
+
+def deviation_of(entry: Entry) -> float:
+    """Return the deviation between folds; 0 where it is not known, as of a single fold."""
+    deviation = float(entry.get("deviation") or 0)
+    return deviation if np.isfinite(deviation) else 0.0
 
 
 def differs(first: Entry, second: Entry) -> bool | None:
@@ -87,11 +99,11 @@ def differs(first: Entry, second: Entry) -> bool | None:
     """
     from scipy.stats import t
 
-    scores = [np.asarray(entry.get("scores", ()), dtype=np.float64) for entry in (first, second)]
-    n = len(scores[0])
-    if n < 3 or len(scores[1]) != n:
+    one, other = folds_of(first), folds_of(second)
+    n = len(one)
+    if n < 3 or len(other) != n:
         return None
-    gaps = scores[0] - scores[1]
+    gaps = one - other
     error = np.sqrt(gaps.var(ddof=1) * (1 / n + 1 / (n - 1)))
     return bool(abs(gaps.mean()) > t.ppf(0.975, n - 1) * error)
 

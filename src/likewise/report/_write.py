@@ -129,7 +129,7 @@ def write_report(
     labels = None if y is None else check_labels(y, "y", X, "X")
     feature_name = _namer(feature_names, "feature_names", X, "x")
     item_name = feature_name if items is None else _namer(item_names, "item_names", items, "item x")
-    shown = _checked_shown(shown, X)
+    shown = _checked_shown(shown, X, after)
     if predictions is not None:
         predictions = _checked_predictions(predictions)
 
@@ -137,7 +137,7 @@ def write_report(
     with show_progress(verbose), LongWork("writing the report", total=4, unit="parts") as work:
         if comparison:
             sections.append(comparison_section(comparison, measure))
-        if history:
+        if history is not None and len(history):
             sections.append(curve_section(history, history_label))
         learned = learned_matrix(after, X, items) if after.takes == "rows" else None
         work.advance()
@@ -187,7 +187,7 @@ def _checked_rows(
 ) -> tuple[Rows, Rows | None]:
     for name, similarity in (("before", before), ("after", after)):
         if similarity is None and name == "before":
-            continue
+            continue  # there need not have been one
         if not isinstance(similarity, Similarity):
             raise TypeError(f"{name} must be a similarity, but {similarity!r} was given.")
         if similarity.takes == "matrix":
@@ -198,16 +198,18 @@ def _checked_rows(
     X = after.check_queries(X, "X")
     if n_rows(X) < 2:
         raise ValueError("X has one row; at least two are needed.")
-    if items is not None:
-        return X, after.check_items(items, "items")
-    after.check_items(X, "X")
-    return X, None
+    searched = X if items is None else items
+    if before is not None:
+        before.check_queries(X, "X")
+        before.check_items(searched, "X" if items is None else "items")
+    searched = after.check_items(searched, "X" if items is None else "items")
+    return X, None if items is None else searched
 
 
-def _checked_shown(shown: Any, X: Rows) -> Any:
-    """Return images as an array, texts as a list, or None."""
+def _checked_shown(shown: Any, X: Rows, after: Similarity) -> Any:
+    """Return images as an array, texts as a list, or None for rows."""
     if shown is None:
-        return None
+        return [str(thing) for thing in X] if after.takes == "objects" else None
     check_same_length(X, "X", shown, "shown")
     dimensions = np.ndim(shown)
     if dimensions not in (1, 3):
@@ -237,8 +239,8 @@ def _namer(names: Any, argument: str, rows: Rows, plain: str) -> Callable[[int],
 
 def _telling_features(X: Rows, learned: Any, side: int) -> list[int]:
     """Return the features that count most, or else those that vary most."""
-    if not hasattr(X, "shape"):
-        return []
+    if np.ndim(X) != 2 and not is_sparse(X):
+        return []  # objects have no features
     if learned is not None:
         numbers = (learned.rows, learned.columns)[side]
         weights = np.abs(learned.matrix).sum(axis=1 - side)

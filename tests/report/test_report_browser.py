@@ -1,0 +1,178 @@
+"""The report as a person sees it: in a real browser, light, dark, on a phone and on paper.
+
+Screenshots are kept in ``results/``.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import likewise as lw
+from likewise.report import write_report
+
+KEPT = Path(__file__).parents[2] / "results" / "report"
+HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip("there is no chromium on PATH: apt-get install chromium")
+    # Its sandbox does not start for root, and a container's /dev/shm is often too small for it.
+    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
+    with api.sync_playwright() as play:
+        running = play.chromium.launch(executable_path=program, args=flags)
+        yield running
+        running.close()
+
+
+class Opened:
+    """A page, and all that happened while it was opened."""
+
+    def __init__(self, browser, path, width=1100, **settings):
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
+        self.page = self.context.new_page()
+        self.troubles, self.asked = [], []
+        self.page.on("console", lambda message: self.troubles.append(message.text))
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.troubles.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+    def asked_elsewhere(self):
+        return [url for url in self.asked[1:] if not url.startswith("data:")]
+
+    def keep(self, name):
+        KEPT.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=KEPT / name, full_page=True)
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    """Return the report on some digits: it has every section, and images."""
+    data = lw.datasets.load("digits")
+    X, y = data.X[:200] / 16, data.y[:200]
+    learner = lw.LMNN(max_iter=100, tol=0.1).fit(X, y)
+    classifiers = {
+        "Euclid": lw.SimilarityClassifier(),
+        "LMNN": lw.SimilarityClassifier(learner=lw.LMNN(max_iter=100, tol=0.1)),
+    }
+    scores = lw.compare(classifiers, X, y, cv=3).scores
+    nearest = learner.similarity_.neighbors(X, X, 1, exclude_self=True).ids[:, 0]
+    path = tmp_path_factory.mktemp("report") / "digits.html"
+    write_report(
+        path,
+        title="digits",
+        X=X,
+        y=y,
+        before=lw.as_similarity("euclidean"),
+        after=learner.similarity_,
+        comparison=[
+            {"name": name, "kind": kind, "mean": s.mean(), "deviation": s.std(), "scores": s}
+            for (name, s), kind in zip(scores.items(), ("baseline", "learned"), strict=True)
+        ],
+        shown=data.X[:200].reshape(-1, 8, 8),
+        predictions=(y, y[nearest]),
+        history=learner.history_,
+        columns=["64 pixels were divided by 16."],
+    )
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_opens_without_errors_or_requests_and_shows_its_plots(browser, digits, scheme):
+    with Opened(browser, digits, color_scheme=scheme) as opened:
+        assert opened.troubles == []
+        assert opened.asked_elsewhere() == []
+        plots = opened.page.locator("figure svg.plot").all()
+        assert len(plots) == 6  # curve, goodness, two maps, matrix, pixels
+        for plot in [*plots, *opened.page.locator("td.interval svg").all()]:
+            assert plot.is_visible()
+            box = plot.bounding_box()
+            assert box["width"] > 100
+            assert box["height"] > 10
+        drawn = opened.page.evaluate("[...document.images].map(image => image.naturalWidth)")
+        assert len(drawn) >= 20
+        assert set(drawn) == {8}
+        opened.keep(f"digits-{scheme}.png")
+
+
+def test_every_plot_has_ink_of_its_own(browser, digits, tmp_path):
+    """A plot whose colours were all those of the page would be there and not be seen."""
+    from matplotlib.image import imread
+
+    for scheme in ("light", "dark"):
+        with Opened(browser, digits, color_scheme=scheme) as opened:
+            for number, plot in enumerate(opened.page.locator("figure svg.plot").all()):
+                path = tmp_path / f"{scheme}-{number}.png"
+                plot.screenshot(path=path)
+                pixels = imread(path)[..., :3].reshape(-1, 3)
+                commonest = np.median(pixels, axis=0)
+                assert (np.abs(pixels - commonest).max(axis=1) > 0.2).mean() > 0.004
+
+
+def test_dark_is_dark_and_light_is_light(browser, digits):
+    def brightness(scheme):
+        with Opened(browser, digits, color_scheme=scheme) as opened:
+            colour = opened.page.evaluate(BACKGROUND)
+        return np.mean([int(part) for part in colour.strip("rgb()").split(",")])
+
+    assert brightness("dark") < 60
+    assert brightness("light") > 200
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(browser, digits):
+    with Opened(browser, digits, width=360, device_scale_factor=2) as opened:
+        assert opened.page.evaluate(OVERFLOW) <= 0
+        opened.keep("digits-phone.png")
+
+
+def test_on_paper_it_is_light_and_has_no_links_to_jump_by(browser, digits):
+    with Opened(browser, digits, color_scheme="dark") as opened:
+        opened.page.emulate_media(media="print", color_scheme="dark")
+        assert opened.page.evaluate(BACKGROUND) == "rgb(255, 255, 255)"
+        assert not opened.page.locator("nav").is_visible()
+        KEPT.mkdir(parents=True, exist_ok=True)
+        opened.page.pdf(path=KEPT / "digits.pdf")
+        assert os.path.getsize(KEPT / "digits.pdf") > 20_000
+
+
+def test_hostile_and_long_names_stay_text(browser, tmp_path, rng):
+    path = tmp_path / "hostile.html"
+    labels = np.array([HOSTILE, "long" * 60] * 10)
+    write_report(
+        path,
+        title=HOSTILE,
+        X=rng.normal(size=(20, 3)),
+        y=labels,
+        before=lw.as_similarity("euclidean"),
+        after=lw.Mahalanobis(rng.normal(size=(3, 3))),
+        comparison=[{"name": "long" * 40, "kind": "learned", "mean": 0.5}],
+        feature_names=[HOSTILE, "wide" * 50, "{{x}}"],
+        shown=[HOSTILE] * 20,
+        predictions=(labels, labels[::-1]),
+        columns=[HOSTILE],
+        notes=[HOSTILE],
+    )
+    with Opened(browser, path, width=360) as opened:
+        assert opened.troubles == []
+        assert opened.asked_elsewhere() == []
+        assert opened.page.evaluate("typeof window.hacked") == "undefined"
+        assert opened.page.locator("h1").inner_text() == HOSTILE
+        assert opened.page.evaluate("document.querySelectorAll('script, img').length") == 0
+        assert opened.page.evaluate(OVERFLOW) <= 0
+        opened.keep("hostile-phone.png")
