@@ -69,7 +69,8 @@ def test_evaluate_measures_what_predict_gives(run, flowers):
 
 def test_search_ranks_as_the_model_does_and_leaves_the_query_out(run, flowers):
     code, out, _ = run("search", flowers / "ready.safetensors", "--items",
-                       flowers / "items.parquet", "--query", "row 17", "-k", 4, "--json")  # fmt: skip
+                       flowers / "items.parquet", "--query", "row 17", "-k", 4,
+                       "--json")  # fmt: skip
     assert code == 0
     frame = pd.read_parquet(flowers / "items.parquet")
     model = lw.load(flowers / "ready.safetensors")

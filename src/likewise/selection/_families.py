@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from likewise._validation import unknown_name
-from likewise.classifiers import SimilarityClassifier, SimilarityFeatureClassifier
+from likewise.classifiers import DBoost, SimilarityClassifier, SimilarityFeatureClassifier
 from likewise.learners import AROMA, LMNN, OASIS, SiLA
 
 Kind: TypeAlias = Literal["baseline", "learned", "reference"]
@@ -163,6 +163,16 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 3, "form": "diagonal"},
             {"scale": "none", "n_neighbors": 3},
         ),
+    ),
+    Family(
+        "dboost",
+        "DBoost",
+        "learned",
+        "boosted splits by pairs of rows under any distance; classifies, does not search",
+        lambda settings, seed: DBoost(n_rounds=100, random_state=seed, **settings),
+        ({"scale": "standard"},),
+        sparse=False,
+        searchable=False,
     ),
     Family(
         "landmarks",
