@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from likewise import distances as distances
     from likewise import exceptions as exceptions
     from likewise import metrics as metrics
+    from likewise import selection as selection
     from likewise import supervision as supervision
     from likewise import tables as tables
     from likewise._files import load as load
@@ -83,6 +84,7 @@ _HOMES = {
     "load": "_files",
     "metrics": "metrics",
     "save": "_files",
+    "selection": "selection",
     "show_progress": "_progress",
     "supervision": "supervision",
     "tables": "tables",

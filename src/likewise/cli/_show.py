@@ -124,12 +124,12 @@ def _end(show: Show, error: BaseException, code: int) -> None:
 
 
 def _tell(show: Show, caught: list[warnings.WarningMessage]) -> None:
-    """Say what was warned of: interruptions always, the rest when asked for."""
+    """Say what was warned of: our own words always, those of others when asked for."""
     from likewise.exceptions import InterruptedWarning
 
     told: dict[str, None] = {}
     for warning in caught:
-        if show.verbose or issubclass(warning.category, InterruptedWarning):
+        if show.verbose or warning.category in (UserWarning, InterruptedWarning):
             told[str(warning.message)] = None
     for sentence in told:
         show.remark(f"warning: {sentence}")

@@ -1,0 +1,92 @@
+"""A model that takes tables: what it does to new ones is what it did to the old."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import likewise as lw
+from likewise.tables import Columns, TableModel
+
+
+@pytest.fixture
+def wines():
+    wine = lw.datasets.load("wine")
+    frame = pd.DataFrame(wine.X, columns=wine.feature_names)
+    return frame, np.array(wine.target_names)[wine.y]
+
+
+@pytest.fixture
+def model(wines):
+    frame, labels = wines
+    columns = Columns().fit(frame)
+    classifier = lw.SimilarityClassifier(learner=lw.LMNN())
+    return TableModel(columns, classifier.fit(columns.transform(frame), labels), target="grower")
+
+
+def test_it_is_its_parts_joined(model, wines):
+    frame, _ = wines
+    X = model.columns.transform(frame)
+    np.testing.assert_array_equal(model.transform(frame), X)
+    np.testing.assert_array_equal(model.predict(frame), model.estimator.predict(X))
+    np.testing.assert_array_equal(model.score(frame[:3], frame), model.similarity_.score(X[:3], X))
+    np.testing.assert_array_equal(
+        model.neighbors(frame[:3], frame, 4).ids, model.similarity_.neighbors(X[:3], X, 4).ids
+    )
+    why = model.explain(frame[:1], frame[1:2], top=2)
+    assert why.score == pytest.approx(model.score(frame[:1], frame[1:2])[0, 0])
+    assert {name for term in why for name in term[:2]} <= set(frame.columns)
+
+
+def test_any_library_and_any_order_of_columns_will_do(model, wines):
+    frame, _ = wines
+    expected = model.score(frame[:3], frame)
+    turned = frame[frame.columns[::-1]].assign(remark="ignored")
+    np.testing.assert_array_equal(model.score(pl.from_pandas(turned[:3]), turned), expected)
+
+
+def test_it_is_saved_as_data_and_comes_back_the_same(model, wines, tmp_path):
+    frame, _ = wines
+    model.save(tmp_path / "wine.safetensors")
+    again = lw.load(tmp_path / "wine.safetensors")
+    assert repr(again) == "TableModel(13 features, SimilarityClassifier)"
+    assert again.target == "grower"
+    np.testing.assert_array_equal(again.score(frame, frame), model.score(frame, frame))
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    assert lw.as_similarity(again) is again.similarity_
+
+
+def test_a_renamed_column_is_refused_by_name(model, wines):
+    with pytest.raises(ValueError, match=r"no column 'alcohol', .* renamed to 'alcohols'\?"):
+        model.predict(wines[0].rename(columns={"alcohol": "alcohols"}))
+
+
+def test_queries_may_have_columns_of_their_own(rng):
+    items = pd.DataFrame(rng.normal(size=(6, 3)), columns=list("abc"))
+    queries = pd.DataFrame(rng.normal(size=(4, 2)), columns=list("xy"))
+    learner = lw.AROMA().fit_triplets([[0, 1, 2], [1, 2, 3]], queries, items)
+    model = TableModel(
+        Columns(scale="none").fit(items), learner, Columns(scale="none").fit(queries)
+    )
+    expected = learner.similarity_.score(queries, items)
+    np.testing.assert_array_equal(model.score(queries, items), expected)
+    with pytest.raises(ValueError, match="learned without labels"):
+        model.predict(items)
+
+
+def test_a_classifier_without_a_similarity_says_so(wines):
+    frame, labels = wines
+    columns = Columns().fit(frame)
+    model = TableModel(columns, lw.DBoost(n_rounds=5).fit(columns.transform(frame), labels))
+    assert len(model.predict(frame)) == len(frame)
+    with pytest.raises(ValueError, match="DBoost, which classifies but has no similarity"):
+        model.score(frame, frame)
+
+
+def test_its_parts_are_checked(model):
+    with pytest.raises(TypeError, match="columns must be Columns"):
+        TableModel(None, model.estimator)
+    with pytest.raises(TypeError, match="query_columns must be Columns"):
+        TableModel(model.columns, model.estimator, "id")
+    with pytest.raises(TypeError, match="estimator must be an estimator or a similarity"):
+        TableModel(model.columns, 3)
