@@ -19,8 +19,14 @@ $(VENV)/installed-%: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
-demo: $(VENV)/installed-plots,progress      ## learn, search, compare, save: the main job on bundled data
-	$(BIN)/python docs/examples/demo.py
+DEMO := results/demo
+MODEL := $(DEMO)/model.safetensors
+demo: $(VENV)/installed-cli                 ## compare, learn, report, search, explain: the main job on bundled data
+	@mkdir -p $(DEMO)
+	$(BIN)/likewise fit wine --budget 45s --model $(MODEL) --report $(DEMO)/report.html
+	$(BIN)/likewise search $(MODEL) --items wine --query "row 17" -k 5
+	$(BIN)/likewise explain $(MODEL) --items wine 17 42 --top 5
+	@echo "the report lies in $(DEMO)/report.html: open it in a browser"
 
 # The report is tested in a real browser, where there is one: apt-get install chromium
 test: $(VENV)/installed-test lint           ## lint, types, import contract, tests, docstrings, README and guide

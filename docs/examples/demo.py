@@ -1,4 +1,4 @@
-"""The main job on bundled data: learn, compare, search, explain, save. ``make demo`` runs it."""
+"""The main job from Python, on bundled data: learn, compare, search, explain, save."""
 
 from pathlib import Path
 

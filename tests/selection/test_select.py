@@ -141,6 +141,14 @@ def test_sparse_rows_leave_out_who_cannot_take_them(rng):
         select(X, y, families=FAST, choose_from=["lmnn"], n_folds=2)
 
 
+def test_a_scale_that_changes_nothing_is_tried_once():
+    kinds = pa.table({"kind": ["boot", "boot", "sandal", "sandal"] * 5})
+    found = select(kinds, ["u", "u", "v", "v"] * 5, families=FAST[:1], n_folds=2)
+    assert found.rows[0]["mean"] == 1.0
+    family = module._of_one_scale(family_named("euclidean"))
+    assert [s["n_neighbors"] for s in family.grid] == [5, 1, 15]
+
+
 def test_minus_one_is_a_class_like_others(table):
     rows, labels = table
     signs = np.where(labels == "red", -1, 1)

@@ -119,7 +119,8 @@ def summary(selection: Any) -> list[str]:
     nested = selection.nested
     return [
         f"chosen: {selection.chosen.title} ({described(selection.settings)}), marked *",
-        f"accuracy to expect of the choice: {nested.mean():.4f} (nested, {len(nested)} folds)",
+        f"accuracy to expect of the choice: {nested.mean():.4f} (nested, "
+        f"{len(nested)} fold{'s' * (len(nested) > 1)})",
         *selection.notes,
     ]
 

@@ -7,6 +7,8 @@ import typer
 from likewise.cli._options import Target
 from likewise.cli._show import Show, WrongUse, reported
 
+_MOST_SEARCHED = 2000  # rows that search among each other
+
 
 @reported
 def command(
@@ -115,12 +117,18 @@ def _measures(opened: Any, rows: Any, labels: Any, predicted: Any) -> dict[str, 
 
 def _retrieval(opened: Any, rows: Any, labels: Any) -> dict[str, Any]:
     """Return how well rows find their class among themselves, before and after learning."""
+    import numpy as np
+
     from likewise import as_similarity, evaluate_retrieval
+    from likewise.selection import take_rows
     from likewise.similarities import Similarity
 
     learned = getattr(opened.estimator, "similarity_", None)
     if not isinstance(learned, Similarity) or len(labels) < 3:
         return {}
+    if len(labels) > _MOST_SEARCHED:
+        sample = np.random.default_rng(0).permutation(len(labels))[:_MOST_SEARCHED]
+        rows, labels = take_rows(rows, sample), labels[sample]
     X = opened.transform(rows)
     before = as_similarity("euclidean" if learned.has_distance else "cosine")
     k = min(10, len(labels) - 1)
@@ -128,7 +136,7 @@ def _retrieval(opened: Any, rows: Any, labels: Any) -> dict[str, Any]:
     for name, similarity in (("before", before), ("after", learned)):
         report = evaluate_retrieval(similarity, X, labels=labels, k=(k,))
         found[name] = {f"precision@{k}": report[f"precision@{k}"], "map": report["map"]}
-    return {"retrieval": found}
+    return {"retrieval": {"rows": len(labels), **found}}
 
 
 def _by_class(classes: list[dict[str, Any]]) -> Any:
@@ -150,10 +158,12 @@ def _by_class(classes: list[dict[str, Any]]) -> Any:
 
 
 def _retrieval_lines(measured: dict[str, Any]) -> list[str]:
+    found = measured.get("retrieval", {})
     return [
-        f"retrieval {name} learning: "
-        + ", ".join(f"{measure} {value:.3f}" for measure, value in values.items())
-        for name, values in measured.get("retrieval", {}).items()
+        f"retrieval among {found['rows']} rows {name} learning: "
+        + ", ".join(f"{measure} {value:.3f}" for measure, value in found[name].items())
+        for name in ("before", "after")
+        if name in found
     ]
 
 

@@ -1,7 +1,7 @@
 """Which similarity suits this table? Learners beside baselines and outsiders, nested, in time."""
 
 from likewise.selection._families import FAMILIES, Family, family_named
-from likewise.selection._select import Selection, check_classes, described, select
+from likewise.selection._select import Selection, check_classes, described, select, take_rows
 from likewise.selection._triplets import (
     TRIPLET_LEARNERS,
     TripletSelection,
@@ -21,4 +21,5 @@ __all__ = [
     "right_order",
     "select",
     "select_triplets",
+    "take_rows",
 ]

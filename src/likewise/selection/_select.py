@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
@@ -20,6 +20,7 @@ from likewise.selection._families import FAMILIES, Family, Settings
 from likewise.tables import Columns, TableModel
 
 _INNER_FOLDS = 3
+_UNSCALED = ("categorical", "image", "text")  # columns that are the same at every scale
 _MOST_ROWS = 2000  # that are compared on; what is chosen is fitted on all
 
 
@@ -75,7 +76,7 @@ class Selection:
                     row["kind"],
                     f"{row['mean']:.4f}",
                     f"{row['deviation']:.4f}",
-                    "best" if place == 0 else f"{self.comparison.p_value(row['name']):.3f}",
+                    "best" if place == 0 else _shown(self.comparison.p_value(row["name"])),
                     f"{self.comparison.fit_seconds[row['name']].mean():.3g}",
                     described(row["settings"]),
                 )
@@ -139,6 +140,8 @@ def select(
     notes: list[str] = []
     rows, labels = _sampled(rows, labels, random_state, notes)
     tried = _that_take(families, columns.transform(take_rows(rows, np.arange(2))), labels, notes)
+    if all(block["kind"] in _UNSCALED for block in columns.blocks_):
+        tried = [_of_one_scale(family) for family in tried]
     allowed = _allowed(tried, choose_from)
     n_folds = min(n_folds, int(np.unique(labels, return_counts=True)[1].min()))
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
@@ -207,6 +210,10 @@ def described(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in settings.items())
 
 
+def _shown(p: float) -> str:
+    return f"{p:.3f}" if p == p else "–"  # one fold tells nothing
+
+
 def _sampled(rows: Any, labels: np.ndarray, seed: int, notes: list[str]) -> tuple[Any, np.ndarray]:
     """Return at most so many rows as are compared on, of every class its share."""
     if len(labels) <= _MOST_ROWS:
@@ -247,6 +254,12 @@ def _that_take(
     if left_out:
         notes.append(f"Rows are sparse, and {' and '.join(left_out)} take only dense ones.")
     return [family for family in families if family.sparse]
+
+
+def _of_one_scale(family: Family) -> Family:
+    """Leave out settings that differ from others in the scale alone."""
+    kept = {described({**settings, "scale": ""}): settings for settings in reversed(family.grid)}
+    return replace(family, grid=tuple(s for s in family.grid if s in kept.values()))
 
 
 def _allowed(tried: Sequence[Family], choose_from: Iterable[str] | None) -> list[Family]:
