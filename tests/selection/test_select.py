@@ -136,7 +136,7 @@ def test_sparse_rows_leave_out_who_cannot_take_them(rng):
         "cosine kNN",
         "logistic regression",
     }
-    assert "Rows are sparse, and LMNN take only dense ones." in found.notes
+    assert "Left out, since rows are sparse: LMNN." in found.notes
     with pytest.raises(ValueError, match="none of the families that may be chosen takes these"):
         select(X, y, families=FAST, choose_from=["lmnn"], n_folds=2)
 

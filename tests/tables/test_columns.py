@@ -80,7 +80,14 @@ def test_text_is_what_tfidf_of_scikit_learn_gives(shoes):
 
     columns = Columns(ignore=["price", "size", "kind", "stock"]).fit(shoes)
     expected = TfidfVectorizer(sublinear_tf=True).fit_transform(SHOES["about"])
-    np.testing.assert_allclose(columns.transform(shoes).toarray(), expected.toarray())
+    np.testing.assert_allclose(columns.transform(shoes), expected.toarray())
+
+
+def test_many_words_stay_sparse():
+    texts = [" ".join(f"w{i * 60 + j}" for j in range(60)) for i in range(5)]
+    X = Columns().fit_transform(pa.table({"about": texts}))
+    assert X.format == "csr"
+    assert X.shape == (5, 300)
 
 
 def test_new_rows_are_treated_as_the_old_ones_were():

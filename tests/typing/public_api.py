@@ -177,6 +177,19 @@ def landmarks(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return lw.SimilarityFeatureClassifier(use="both", classifier=winnow).fit(X, y).predict(X)
 
 
+def tables(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Read a table, choose a learner, and use the model on tables."""
+    table = lw.tables.read_table("wine", target="target")
+    assert_type(table, lw.tables.Table)
+    assert_type(lw.tables.Columns(scale="range").fit(table.rows), lw.tables.Columns)
+    found = lw.selection.select(table.rows, table.labels, budget=60.0)
+    assert_type(found, lw.selection.Selection)
+    model = found.fit(table.rows, table.labels)
+    assert_type(model, lw.tables.TableModel)
+    assert_type(model.neighbors(table.rows, table.rows, 3), lw.Matches)
+    return model.score(table.rows, table.rows)
+
+
 def measure(gains: np.ndarray, n_relevant: np.ndarray) -> None:
     """Call the pure functions."""
     assert_type(lw.metrics.precision_at(gains, 5), np.ndarray)

@@ -252,7 +252,7 @@ def _that_take(
         return families
     left_out = [family.title for family in families if not family.sparse]
     if left_out:
-        notes.append(f"Rows are sparse, and {' and '.join(left_out)} take only dense ones.")
+        notes.append(f"Left out, since rows are sparse: {', '.join(left_out)}.")
     return [family for family in families if family.sparse]
 
 

@@ -23,6 +23,7 @@ _MISSING = ("impute", "refuse")
 _ID_NAMES = ("id", "_id", "uuid", "index", "", "unnamed: 0", "__index_level_0__")
 _MOST_CATEGORIES = 50
 _WORDS_OF_A_TEXT = 3  # on average; with fewer, values that all differ are names
+_DENSE = 256  # columns of which an array is no burden, and every learner takes it
 _PIXEL = r"(?:pixel|px)[_ ]?(?:\d+|\d+[_x]\d+)"
 
 
@@ -136,7 +137,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the rows as numbers: an array, or CSR where there are texts.
+        """Return the rows as numbers: an array, or CSR where there are texts of many words.
 
         Parameters
         ----------
@@ -154,7 +155,8 @@ class Columns(TransformerMixin, BaseEstimator):
         if any(is_sparse(part) for part in parts):
             from scipy.sparse import hstack
 
-            return hstack(parts, format="csr")
+            joined = hstack(parts, format="csr")
+            return joined.toarray() if len(self.feature_names_) <= _DENSE else joined
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
