@@ -143,11 +143,13 @@ def heat_map(matrix: np.ndarray, row_names: Any, column_names: Any, title: str) 
     Names are drawn where there is room for them; None where there is not.
     """
     n_rows, n_columns = matrix.shape
-    cell = min(24.0, 320 / n_columns)
-    rows = [] if row_names is None else [shortened(name, 15) for name in row_names]
-    columns = [] if column_names is None else [shortened(name, 15) for name in column_names]
+    rows = [] if row_names is None else [shortened(name, 18) for name in row_names]
+    columns = [] if column_names is None else [shortened(name, 18) for name in column_names]
     longest = [max(map(len, names), default=0) * _LETTER for names in (rows, columns)]
     left, top = longest[0] + 8, 0.87 * longest[1] + 10  # names of columns lean by 60 degrees
+    lean = longest[1] / 2
+    # As wide as the other plots, but no cell so small that names run into each other.
+    cell = min(56, max((400 - left - lean) / n_columns, 18 if rows else 0))
     wide, high = cell * n_columns, cell * n_rows
     place = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{wide:.1f}", "height": f"{high:.1f}"}
     image = png_address(_diverging(matrix))
@@ -161,7 +163,6 @@ def heat_map(matrix: np.ndarray, row_names: Any, column_names: Any, title: str) 
     for j, name in enumerate(columns):
         turned = f"translate({left + (j + 0.6) * cell:.1f} {top - 5:.1f}) rotate(-60)"
         parts.append(tag("text", name, transform=turned))
-    lean = longest[1] / 2
     return _svg(parts, left + wide + lean, top + high + 1, title, class_="plot heat")
 
 
