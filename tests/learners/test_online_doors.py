@@ -73,7 +73,7 @@ def test_labels_teach_which_features_matter(make, labelled):
     assert model.score(X[120:], y[120:]) > untrained.score(X[120:], y[120:]) + 0.1
     checked = model.validation_
     assert checked["measure"] == "map"
-    assert checked["n_held_out"] == 12
+    assert checked["n_held_out"] == 24
     assert checked["learned"] > checked["start"]
     assert 0 < checked["share"] <= 1
 
@@ -81,7 +81,7 @@ def test_labels_teach_which_features_matter(make, labelled):
 @each_learner
 def test_labels_that_mean_nothing_leave_the_start(make, rng):
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 3, 300)
-    with pytest.warns(UserWarning, match="does not beat its start on 30 held-out queries"):
+    with pytest.warns(UserWarning, match="does not clearly beat its start on 60 held-out queries"):
         model = make(random_state=0, n_triplets=20_000).fit(X, y)
     assert_array_equal(model.similarity_.W, np.eye(5))
     assert model.validation_["share"] == 0
@@ -101,7 +101,7 @@ def test_learning_ends_when_nothing_is_gained(make, rng):
     assert_array_equal(model.similarity_.W, np.eye(4))
 
 
-@pytest.mark.filterwarnings("ignore:what was learned does not beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
 def test_what_only_seems_better_rarely_passes_the_gate():
     """Of sets whose labels mean nothing; trying many forms must not let one pass by chance."""
     passed = []
@@ -237,7 +237,7 @@ def test_held_out_rows_that_are_alone_in_their_class_are_no_obstacle(make, rng, 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "The number of unique classes")
-        warnings.filterwarnings("ignore", "what was learned does not beat")
+        warnings.filterwarnings("ignore", "what was learned does not clearly beat")
         warnings.filterwarnings("ignore", ".* too few to hold some out")
         model = make(random_state=0, n_triplets=2000, validation=validation).fit(X, y)
     assert np.isfinite(model.similarity_.W).all()
@@ -276,12 +276,15 @@ def test_hard_negatives_are_learned_from(make, judged):
 
 
 @each_learner
-def test_grades_without_meaning_leave_the_start(make, rng):
-    Q, grades = rng.normal(size=(100, 4)), rng.random((100, 100)) < 0.05
-    grades[np.arange(100), rng.permutation(100)] = True
-    with pytest.warns(UserWarning, match="the start is kept"):
-        model = make(random_state=0, n_triplets=5000).fit_relevance(grades, Q)
-    assert_array_equal(model.similarity_.W, np.eye(4))
+@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+def test_grades_without_meaning_rarely_move_the_start(make, rng):
+    kept = 0
+    for seed in range(4):
+        Q, grades = rng.normal(size=(100, 4)), rng.random((100, 100)) < 0.05
+        grades[np.arange(100), rng.permutation(100)] = True
+        model = make(random_state=seed, n_triplets=3000).fit_relevance(grades, Q)
+        kept += np.array_equal(model.similarity_.W, np.eye(4))
+    assert kept >= 3
 
 
 def test_weights_of_judgements_decide_what_is_drawn(judged):

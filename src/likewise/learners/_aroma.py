@@ -50,7 +50,7 @@ class AROMA(OnlineLearner):
         Judge what is held out by ranking (mean average precision for labels, the discounted gain
         of the first ten for relevance) or by the share of triplets in the right order.
     validation_fraction : float, default=0.2
-        Share of the queries that is held out: half of them choose, half of them judge.
+        Share of the queries that is held out, 300 at most.
     forget : float, default=0.0
         Share by which variance goes back towards its start every 1,000 triplets, so that a stream
         without end goes on being learned from.

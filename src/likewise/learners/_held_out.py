@@ -13,7 +13,7 @@ from likewise.supervision import TripletSource
 _MOST_QUERIES = 300
 _MOST_ITEMS = 5_000
 _MOST_TRIPLETS = 5_000
-_FEWEST = 6  # held-out queries: three to choose by, three to judge by
+_FEWEST = 5  # held-out queries, below which a mean says nothing
 _CUT_OFF = 10
 _SCORES_IN_BLOCK = 4_000_000
 

@@ -31,7 +31,7 @@ class OASIS(OnlineLearner):
         Judge what is held out by ranking (mean average precision for labels, the discounted gain
         of the first ten for relevance) or by the share of triplets in the right order.
     validation_fraction : float, default=0.2
-        Share of the queries that is held out: half of them choose, half of them judge.
+        Share of the queries that is held out, 300 at most.
     negatives : {"unjudged", "judged"}, default="unjudged"
         Which items may be the farther ones in `fit_relevance`.
     hard_negatives : float, default=0.0
