@@ -27,3 +27,47 @@ def data_dir() -> Path:
     if not Path(named).is_dir():
         pytest.skip(f"LIKEWISE_DATA names {named}, which is not a folder")
     return Path(named)
+
+
+@pytest.fixture(scope="session")
+def flowers(tmp_path_factory):
+    """Return a folder with flowers.csv, held_out.csv, items.parquet and a model of them."""
+    from sklearn.datasets import load_iris
+
+    import likewise as lw
+
+    folder = tmp_path_factory.mktemp("flowers")
+    frame = load_iris(as_frame=True).frame.rename(columns={"target": "species"})
+    frame = frame.sample(frac=1, random_state=0).reset_index(drop=True)
+    frame.insert(0, "id", [f"f{i}" for i in range(len(frame))])
+    frame["species"] = np.array(["setosa", "versicolor", "virginica"])[frame["species"]]
+    frame[:60].to_csv(folder / "flowers.csv", index=False)
+    frame[60:].to_csv(folder / "held_out.csv", index=False)
+    frame.drop(columns="species").to_parquet(folder / "items.parquet", index=False)
+    table = lw.tables.read_table(folder / "flowers.csv", target="species")
+    columns = lw.tables.Columns().fit(table.rows)
+    knn = lw.SimilarityClassifier(learner=lw.LMNN())
+    knn.fit(columns.transform(table.rows), table.labels)
+    lw.tables.TableModel(columns, knn, target="species").save(folder / "ready.safetensors")
+    return folder
+
+
+@pytest.fixture
+def clicks(tmp_path, rng):
+    """Return a folder with queries, items and comparisons of them by a hidden similarity."""
+    import pandas as pd
+
+    Q, P, W = rng.normal(size=(30, 5)), rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
+    scores = Q @ W @ P.T
+    rows = []
+    for query in range(30):
+        for a, b in rng.choice(40, size=(20, 2)):
+            if a != b:
+                closer, farther = (a, b) if scores[query, a] > scores[query, b] else (b, a)
+                rows.append((query, closer, farther))
+    np.save(tmp_path / "q.npy", Q)
+    np.save(tmp_path / "p.npy", P)
+    pd.DataFrame(rows, columns=["query", "closer", "farther"]).to_parquet(
+        tmp_path / "clicks.parquet"
+    )
+    return tmp_path

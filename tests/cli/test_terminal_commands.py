@@ -1,5 +1,7 @@
 """Commands in a real terminal: tables, progress, Ctrl-C, and how they end."""
 
+import json
+import subprocess
 import sys
 
 import numpy as np
@@ -19,9 +21,6 @@ def test_help_names_every_command_and_loads_nothing_heavy(tmp_path):
 
 
 def test_help_imports_neither_numpy_nor_a_compiler():
-    import json
-    import subprocess
-
     program = (
         "import sys, json\n"
         "sys.argv = ['likewise', '--help']\n"
@@ -87,6 +86,13 @@ def test_a_wrong_name_ends_with_2_and_the_nearest_name(flowers, tmp_path):
     assert ended.code == 2
     assert "Did you mean 'species'?" in ended.text
     assert "Traceback" not in ended.text
+
+
+def test_without_the_extra_the_command_says_which_to_install():
+    program = "import sys; sys.modules['typer'] = None; from likewise.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr == "the command likewise needs typer: pip install 'likewise[cli]'\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -48,24 +48,30 @@ def report_on(
         X = asked.transform(queries.rows)
     same = queries is None or X.shape[1] == items.shape[1]
     learner = getattr(fitted.estimator, "learner_", fitted.estimator)
-    write_report(
-        report,
-        title=table.name,
-        X=X,
-        y=table.labels if queries is None else None,
-        before=as_similarity("euclidean" if after.has_distance else "cosine") if same else None,
-        after=after,
-        feature_names=asked.feature_names_,
-        shown=asked.shown((queries or table).rows),
-        items=None if queries is None else items,
-        item_names=None if queries is None else columns.feature_names_,
-        history=getattr(learner, "history_", None),
-        columns=columns.sentences_ if queries is None else [*asked.sentences_, *columns.sentences_],
-        model_path=model,
-        snippets=_snippets(str(model), table, queries),
-        verbose=not show.quiet,
-        **shown,
-    )
+    try:
+        write_report(
+            report,
+            title=table.name,
+            X=X,
+            y=table.labels if queries is None else None,
+            before=as_similarity("euclidean" if after.has_distance else "cosine") if same else None,
+            after=after,
+            feature_names=asked.feature_names_,
+            shown=asked.shown((queries or table).rows),
+            items=None if queries is None else items,
+            item_names=None if queries is None else columns.feature_names_,
+            history=getattr(learner, "history_", None),
+            columns=columns.sentences_
+            if queries is None
+            else [*asked.sentences_, *columns.sentences_],
+            model_path=model,
+            snippets=_snippets(str(model), table, queries),
+            verbose=not show.quiet,
+            **shown,
+        )
+    except KeyboardInterrupt:
+        show.remark(f"interrupted: no report, but the model is kept in {model}.")
+        return None
     return str(report)
 
 
