@@ -162,6 +162,23 @@ def test_lists_are_complete_and_as_json(run, command):
     assert all(name in run(command)[1] for name in names)
 
 
+def test_reproduce_shows_the_published_beside_ours(run, monkeypatch):
+    from likewise import reproduce
+
+    row = reproduce.Row("iris, 5 folds", "LMNN", 0.96, 0.97)
+    asked = []
+    monkeypatch.setattr(
+        reproduce, "reproduce", lambda *a, **given: asked.append((a, given)) or [row]
+    )
+    code, out, _ = run("reproduce", "lmnn", "--only", "iris", "--quiet")
+    assert code == 0
+    assert "0.960" in out
+    assert "0.970" in out
+    assert asked[0][0][0] == "lmnn"
+    assert asked[0][1] == {"only": "iris", "verbose": False}
+    assert json.loads(run("reproduce", "lmnn", "--json")[1])["rows"][0]["ours"] == 0.97
+
+
 def csv(text):
     with open("x.csv", "w", encoding="utf8") as file:
         file.write(text)

@@ -45,6 +45,9 @@ class Selection:
         The outer scores, with times and paired tests.
     notes : tuple of str
         What a reader should know.
+    columns : Columns
+        As given; the scale is that of `settings`.
+    seed : int
     """
 
     rows: list[dict[str, Any]]
@@ -136,11 +139,11 @@ def select(
     check_whole_number(n_folds, "n_folds", least=2)
     labels = check_classes(labels)
     columns = Columns() if columns is None else columns
-    columns.fit(rows)  # refuses, before any work, what cannot be learned from
+    seen = clone(columns).fit(rows)  # refuses, before any work, what cannot be learned from
     notes: list[str] = []
     rows, labels = _sampled(rows, labels, random_state, notes)
-    tried = _that_take(families, columns.transform(take_rows(rows, np.arange(2))), labels, notes)
-    if all(block["kind"] in _UNSCALED for block in columns.blocks_):
+    tried = _that_take(families, seen.transform(take_rows(rows, np.arange(2))), labels, notes)
+    if all(block["kind"] in _UNSCALED for block in seen.blocks_):
         tried = [_of_one_scale(family) for family in tried]
     allowed = _allowed(tried, choose_from)
     n_folds = min(n_folds, int(np.unique(labels, return_counts=True)[1].min()))

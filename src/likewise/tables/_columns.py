@@ -1,10 +1,12 @@
 """Columns of every kind, as rows of numbers; what was done is stated, and stored as data."""
 
-from collections import Counter
+import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
+from scipy.sparse import hstack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -153,8 +155,6 @@ class Columns(TransformerMixin, BaseEstimator):
             _refuse_missing(frame, dict.fromkeys(self.columns_, "numeric"))
         parts = [block.transform(frame) for block in self._blocks()]
         if any(is_sparse(part) for part in parts):
-            from scipy.sparse import hstack
-
             joined = hstack(parts, format="csr")
             return joined.toarray() if len(self.feature_names_) <= _DENSE else joined
         return parts[0] if len(parts) == 1 else np.hstack(parts)
@@ -229,8 +229,6 @@ class Columns(TransformerMixin, BaseEstimator):
 
     def _with_pixels(self, roles: dict[str, str]) -> dict[str, str]:
         """Tell pixels from other numbers: by the shape that was given, or by their names."""
-        import re
-
         numeric = [name for name, role in roles.items() if role == "numeric"]
         named = [name for name in numeric if re.fullmatch(_PIXEL, name.lower())]
         if self.image_shape is not None:
@@ -263,10 +261,8 @@ class Columns(TransformerMixin, BaseEstimator):
 
     def _transform_sparse(self, X: Any) -> Any:
         if self.columns_ or not is_sparse(X):
-            raise TypeError(
-                "the columns were learned from "
-                + ("a table, but sparse rows were given." if self.columns_ else "sparse rows.")
-            )
+            learned, given = ("a table", "sparse") if self.columns_ else ("sparse rows", "other")
+            raise TypeError(f"columns were learned from {learned}, but {given} rows were given.")
         X = check_rows(self._checked(X, reset=False), "X")
         scaled = X.copy()
         scaled.data = X.data / self.blocks_[0]["peak"][X.indices].astype(X.dtype)
@@ -285,8 +281,6 @@ class Columns(TransformerMixin, BaseEstimator):
     def _refuse_absent(self, frame: Frame) -> None:
         absent = [name for name in self.columns_ if name not in frame.names]
         if absent:
-            from difflib import get_close_matches
-
             spare = [name for name in frame.names if name not in self.columns_]
             near = get_close_matches(absent[0], spare, n=1)
             hint = f" Was it renamed to {near[0]!r}?" if near else ""
@@ -354,7 +348,7 @@ def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[st
 def _n_missing(frame: Frame, name: str) -> int:
     if frame.holds(name) == "numbers":
         return int(np.isnan(frame.numbers([name])).sum())
-    return Counter(value is None for value in frame.values(name))[True]
+    return sum(value is None for value in frame.values(name))
 
 
 def _refuse_missing(frame: Frame, roles: dict[str, str]) -> None:

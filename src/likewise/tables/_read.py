@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -131,10 +131,13 @@ def _read_file(path: Path, n_features: int | None) -> Table:
     try:
         if ending in (".svmlight", ".svm", ".libsvm"):
             return _svmlight(path, n_features)
-        return _READERS[ending](path)
+        table = _READERS[ending](path)
     except (pyarrow.ArrowException, UnicodeDecodeError, EOFError) as error:
         what = str(error).splitlines()[0][:200]
         raise ValueError(f"{path} cannot be read as {ending}: {what}") from error
+    if is_sparse(table.rows):
+        return table
+    return replace(table, rows=_with_near_pictures(table.rows, path.parent))
 
 
 def _delimited(delimiter: str) -> Callable[[Path], Table]:
@@ -146,7 +149,7 @@ def _delimited(delimiter: str) -> Callable[[Path], Table]:
             parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(null_values=_NO_VALUE, strings_can_be_null=True),
         )
-        return Table(path.stem, _with_near_pictures(rows, path.parent))
+        return Table(path.stem, rows)
 
     return read
 
