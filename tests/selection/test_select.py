@@ -149,6 +149,14 @@ def test_a_scale_that_changes_nothing_is_tried_once():
     assert [s["n_neighbors"] for s in family.grid] == [5, 1, 15]
 
 
+def test_wide_rows_are_learned_from_in_fewer_directions(rng):
+    X = rng.normal(size=(40, 101))
+    X[:20, 0] += 6
+    found = select(X, np.repeat([0, 1], 20), families=FAST[::2], choose_from=["lmnn"], n_folds=2)
+    model = found.fit(X, np.repeat([0, 1], 20))
+    assert model.similarity_.L.shape == (30, 101)
+
+
 def test_minus_one_is_a_class_like_others(table):
     rows, labels = table
     signs = np.where(labels == "red", -1, 1)

@@ -1,7 +1,7 @@
 """What is tried: baselines, learners, and strong classifiers that learn no similarity."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from likewise._validation import unknown_name
@@ -33,6 +33,8 @@ class Family:
         Whether it takes CSR.
     searchable : bool
         Whether it leaves a similarity, to search and explain with.
+    wide : mapping
+        What is added to the settings where rows have more than a hundred features, for speed.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Family:
     grid: tuple[Settings, ...]
     sparse: bool = True
     searchable: bool = True
+    wide: Settings = field(default_factory=dict)
 
     def estimator(self, settings: Settings, seed: int) -> Any:
         """Return an estimator with these settings."""
@@ -127,6 +130,8 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "none", "n_neighbors": 3},
         ),
         sparse=False,
+        # measured on 1000 digits of 784 pixels: 0.6 s instead of minutes
+        wide={"n_components": 30, "init": "pca", "max_iter": 30},
     ),
     Family(
         "aroma",

@@ -21,6 +21,7 @@ from likewise.tables import Columns, TableModel
 
 _INNER_FOLDS = 3
 _UNSCALED = ("categorical", "image", "text")  # columns that are the same at every scale
+_WIDE = 100  # features
 _MOST_ROWS = 2000  # that are compared on; what is chosen is fitted on all
 
 
@@ -63,7 +64,7 @@ class Selection:
     def fit(self, rows: Any, labels: Any, *, target: str | None = None) -> TableModel:
         """Fit what was chosen on a whole table."""
         columns = clone(self.columns).set_params(scale=self.settings["scale"]).fit(rows)
-        estimator = self.chosen.estimator(self.settings, self.seed)
+        estimator = _within_rows(self.chosen.estimator(self.settings, self.seed), len(labels))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             estimator.fit(columns.transform(rows), labels)
@@ -143,6 +144,10 @@ def select(
     notes: list[str] = []
     rows, labels = _sampled(rows, labels, random_state, notes)
     tried = _that_take(families, seen.transform(take_rows(rows, np.arange(2))), labels, notes)
+    if len(seen.feature_names_) > _WIDE:
+        tried = [
+            replace(f, grid=tuple({**settings, **f.wide} for settings in f.grid)) for f in tried
+        ]
     if all(block["kind"] in _UNSCALED for block in seen.blocks_):
         tried = [_of_one_scale(family) for family in tried]
     allowed = _allowed(tried, choose_from)
@@ -416,9 +421,11 @@ def _inner_splits(labels: np.ndarray, n_inner: int, seed: int) -> Iterable[Any]:
 
 
 def _within_rows(estimator: Any, n_training: int) -> Any:
-    """Let a classifier ask for no more neighbours than there are."""
-    if getattr(estimator, "n_neighbors", 1) > n_training:
-        estimator.set_params(n_neighbors=n_training)
+    """Let a classifier ask for no more neighbours, or directions, than there are rows."""
+    given = estimator.get_params()
+    for name in ("n_neighbors", "learner__n_components"):
+        if (given.get(name) or 0) > n_training:
+            estimator.set_params(**{name: n_training})
     return estimator
 
 
