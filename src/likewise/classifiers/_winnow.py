@@ -18,7 +18,7 @@ _FLOATS = [np.float64, np.float32]
 class BalancedWinnow(ClassifierMixin, BaseEstimator):
     """Two positive weights for each feature, multiplied up or down on each mistake.
 
-    A row x with y = ±1 is a mistake where y (w⁺ − w⁻)·x ≤ margin (w⁺ + w⁻)·|x|; then
+    A row x with y = ±1 is a mistake where y (w⁺ − w⁻)·x ≤ margin (w⁺ + w⁻)·abs(x); then
     w± is multiplied by exp(±ε y x). All weights start at 1. Many features that say nothing cost
     little: the mistakes grow with the logarithm of their number (Littlestone, 1988).
 
@@ -129,7 +129,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return (w⁺ − w⁻)·x / (w⁺ + w⁻)·|x|, in [−1, 1], of each row.
+        """Return (w⁺ − w⁻)·x / (w⁺ + w⁻)·abs(x), in [−1, 1], of each row.
 
         Returns
         -------

@@ -19,7 +19,7 @@ _NO_TANGENT = 1e-10  # share of an image's strongest tangent below which a direc
 class ImageDistance(Dissimilarity):
     """Euclid in which near pixels count as nearly the same: √((x − y)ᵀ G (x − y)).
 
-    G is a Gaussian of the distance between pixels, g = exp(−|P − P′|² / 2σ²) / 2πσ² (Wang, Zhang
+    G is a Gaussian of the distance between pixels, g = exp(−‖P − P′‖² / 2σ²) / 2πσ² (Wang, Zhang
     and Feng, 2005); it is small for strokes that are a little displaced.
 
     Parameters

@@ -11,7 +11,7 @@ class OASIS(OnlineLearner):
     """Bilinear similarity qᵀWp from triplets, online, by the smallest step that mends each.
 
     For a triplet with p = p⁺ − p⁻ and loss [1 − qᵀWp]₊: W += τ q pᵀ with
-    τ = min(C, loss / (|q|²|p|²)) (Chechik et al., 2010). AROMA is its second-order relative.
+    τ = min(C, loss / (‖q‖²‖p‖²)) (Chechik et al., 2010). AROMA is its second-order relative.
 
     Parameters
     ----------
