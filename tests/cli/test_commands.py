@@ -248,7 +248,7 @@ def test_text_where_numbers_are_needed_is_refused_with_its_row(run):
     rows = "".join(f"{i},{i % 2}\n" for i in range(10))
     code, _, err = run("fit", csv(f"a,class\n{rows}x,1\n"), "-t", "class", "--numeric", "a", *SHORT)
     assert code == 1
-    assert "column 'a' must hold numbers, but row 0 holds '0'" in err or "row 10 holds 'x'" in err
+    assert "column 'a' must hold numbers, but row 10 holds 'x'." in err
 
 
 def test_missing_cells_are_said_or_refused(run):

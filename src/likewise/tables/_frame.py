@@ -102,8 +102,9 @@ class NarwhalsFrame:
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         columns = np.empty((len(self), len(names)))
         for position, name in enumerate(names):
-            if self.holds(name) != "numbers" and any(v is not None for v in self.values(name)):
-                self._refuse_text(name)
+            if self.holds(name) != "numbers":
+                columns[:, position] = _as_numbers(self.values(name), name)
+                continue
             columns[:, position] = self._frame[name].cast(self._nw.Float64).to_numpy()
         return columns
 
@@ -114,15 +115,18 @@ class NarwhalsFrame:
         column = self._frame[name].to_list()
         return [None if value is None or value != value else value for value in column]
 
-    def _refuse_text(self, name: str) -> None:
-        row, value = next(
-            (row, value)
-            for row, value in enumerate(self.values(name))
-            if value is not None and not _is_number(value)
-        )
-        raise ValueError(
-            f"column {name!r} must hold numbers, but row {row} holds {str(value)[:40]!r}."
-        )
+
+def _as_numbers(values: list[Any], name: str) -> list[float]:
+    """Return what was not read as numbers as such; name the first cell that is none."""
+    numbers = []
+    for row, value in enumerate(values):
+        try:
+            numbers.append(np.nan if value is None else float(value))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"column {name!r} must hold numbers, but row {row} holds {str(value)[:40]!r}."
+            ) from error
+    return numbers
 
 
 def _is_number(value: Any) -> bool:
