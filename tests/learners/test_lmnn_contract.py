@@ -170,7 +170,7 @@ def test_input_that_cannot_be_learned_from_is_refused(rows, change, error, messa
 @pytest.mark.parametrize(
     ("triplets", "error", "message"),
     [
-        ([[0, 1, 45]], ValueError, "triplets points at row 45, but items has 45 rows"),
+        ([[0, 1, 45]], ValueError, "triplets points at row 45, but X has 45 rows"),
         ([[0, 1, 1]], ValueError, "prefers item 1 to itself"),
         ([[0, 1]], ValueError, "three columns"),
         (np.empty((0, 3), int), ValueError, "triplets has no rows"),
