@@ -25,6 +25,7 @@ class Plan:
     threshold: str
     search: str
     max_depth: int
+    learning_rate: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,7 @@ def boost(
         kernels.leaf_weights(leaves, targets, weights, positive, total)
         negative = np.maximum(total - positive, 0.0)
         output = np.log((positive + smoothing) / (negative + smoothing)) / 2
+        output *= plan.learning_rate
         normaliser, n_wrong = kernels.reweigh(leaves, targets, output, weights, scores, masses)
         outputs.append(output)
         bound *= normaliser
