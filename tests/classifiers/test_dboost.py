@@ -240,10 +240,10 @@ def test_rounds_are_chosen_on_rows_held_out(early_stopping):
     assert errors.shape == (40,)
     losses = fitted.validation_losses_
     assert losses.shape == (40,)
-    means = [losses[max(0, t - 2) : t + 2].mean().round(12) for t in range(40)]
-    assert fitted.n_rounds_ == np.argmin(means) + 1
-    assert_allclose(fitted.validation_loss_, min(means))
-    assert min(means) < 0.65  # log 2 is a guess
+    means = np.array([losses[max(0, t - 2) : t + 2].mean() for t in range(40)]).round(12)
+    assert fitted.n_rounds_ == means.argmin() + 1
+    assert_allclose(fitted.validation_loss_, means.min())
+    assert means.min() < 0.65  # log 2 is a guess
     assert errors[fitted.n_rounds_ - 1] < 0.35
     assert len(fitted.history_) == fitted.n_rounds_
     plain = lw.DBoost(n_rounds=fitted.n_rounds_, random_state=0).fit(X, y)

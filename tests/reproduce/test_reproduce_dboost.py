@@ -81,5 +81,6 @@ def test_rivals_choose_within_the_training_part(make):
 
 
 def test_dboost_chooses_its_depth_within_the_training_part(monkeypatch):
-    monkeypatch.setattr(dboost, "_ROUNDS", 12)
+    few = [{"n_rounds": 12, "max_depth": depth} for depth in (1, 2)]
+    monkeypatch.setattr(dboost, "_CHOICES", few)
     assert dboost._boosted_tuned(*next(dboost._folds("wine"))) < 0.15

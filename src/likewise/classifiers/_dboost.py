@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp, softmax
+from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -89,7 +89,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         Their mean log-loss, where scores are scaled as suits it best: boosting is too sure of
         itself long before it errs more, and the share that is wrong is too coarse a measure.
     validation_loss_ : float or None
-        Its mean about the number of rounds that was chosen: for comparing parameters.
+        The least of their averages with neighbours: for comparing parameters.
     dissimilarity_ : Dissimilarity
     firsts_, seconds_, thresholds_, outputs_ : ndarray
         The trees: which prototypes and threshold each node has, and what each leaf adds.
@@ -357,13 +357,7 @@ def _add_held_out(
     """Add, of each round, how many rows held out are wrong, and their log-loss at each scale."""
     places = columns.places(found.prototypes)
     leaves = found.leaves(np.ascontiguousarray(columns.values[places][:, held_out].T))
-    wanted = labels[held_out]
-    for number, scores in enumerate(_staged_scores(found, leaves)):
-        wrong[number] += np.sum(winners(scores) != wanted)
-        if scores.shape[1] == 1:
-            scores = scores * [-1, 1]
-        behind = scores - scores[np.arange(len(wanted)), wanted, None]
-        losses[number] += logsumexp(_SCALES[:, None, None] * behind, axis=2).sum(axis=1)
+    kernels.add_staged_losses(leaves, found.outputs, labels[held_out], _SCALES, wrong, losses)
 
 
 def _staged_scores(found: Ensemble, leaves: np.ndarray) -> Iterator[np.ndarray]:

@@ -6,6 +6,8 @@ Loaded, and compiled, when first used: ``kernels.scan_products(...)``.
 from likewise._lazy import attach
 
 _HOMES = {
+    "add_staged_losses": "_stumps",
+    "add_weights": "_stumps",
     "class_energies": "_energy",
     "dtw_distances": "_dtw",
     "edge_distances": "_edges",
