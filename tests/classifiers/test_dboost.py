@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
+from sklearn.metrics import log_loss
 from tests.oracles import dboost as oracle
 
 import likewise as lw
@@ -226,6 +227,24 @@ def test_probabilities_sum_to_one_and_agree_with_the_scores(n_classes):
         np.eye(4).repeat(9, 0), np.arange(4).repeat(9)
     )
     assert np.isfinite(far.predict_proba(1e3 * np.eye(4))).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shares_are_at_the_scale_that_suited_rows_held_out(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3))
+    y = (X[:, 0] + rng.normal(0, 1, 700) > 0).astype(int) + (n_classes == 3) * (X[:, 1] > 1)
+    losses = []
+    for options in ({}, {"early_stopping": 3}):
+        fitted = lw.DBoost(n_rounds=60, random_state=0, **options).fit(X[:200], y[:200])
+        shares = fitted.predict_proba(X[200:])
+        assert_allclose(shares.sum(axis=1), 1)
+        assert_array_equal(fitted.classes_[shares.argmax(axis=1)], fitted.predict(X[200:]))
+        losses.append(log_loss(y[200:], shares))
+    F = fitted.decision_function(X[200:]) * fitted.scale_
+    F = np.stack([-F, F], axis=1) if n_classes == 2 else F
+    assert_allclose(shares, softmax(F, axis=1))
+    assert losses[1] < 0.8 * losses[0]
 
 
 @pytest.mark.parametrize("early_stopping", [True, 3])

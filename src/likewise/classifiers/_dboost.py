@@ -90,6 +90,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         itself long before it errs more, and the share that is wrong is too coarse a measure.
     validation_loss_ : float or None
         The least of their averages with neighbours: for comparing parameters.
+    scale_ : float or None
+        By what the scores of the rows held out had to be multiplied to give the best shares.
     dissimilarity_ : Dissimilarity
     firsts_, seconds_, thresholds_, outputs_ : ndarray
         The trees: which prototypes and threshold each node has, and what each leaf adds.
@@ -189,6 +191,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.validation_errors_ = wrong / n_held_out if known else None
         self.validation_losses_ = losses.min(axis=1) / n_held_out if known else None
         self.validation_loss_ = float(smooth.min()) if known else None
+        self.scale_ = float(_SCALES[losses[n_rounds - 1].argmin()]) if known else None
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -215,12 +218,15 @@ class DBoost(ClassifierMixin, BaseEstimator):
         """Return the share of each class, in the order of `classes_`.
 
         Boosting estimates half the log-odds of each label, so a label's share is 1/(1 + exp(−2F));
-        those of more than two classes are scaled to sum to 1. Not calibrated.
+        those of more than two classes are scaled to sum to 1. This is too sure of itself; with
+        early stopping shares are as exp(`scale_` · F) instead, of two classes ∓F.
         """
         scores = self._scores(X)
         if len(self.classes_) == 2:
-            second = expit(2 * scores)
+            second = expit(2 * (self.scale_ or 1.0) * scores)
             return np.hstack([1 - second, second])
+        if self.scale_ is not None:
+            return np.asarray(softmax(self.scale_ * scores, axis=1))
         return np.asarray(softmax(log_expit(2 * scores), axis=1))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
