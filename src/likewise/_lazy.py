@@ -1,5 +1,6 @@
 """Load a package's public names when they are first used, so that importing it costs nothing."""
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -23,6 +24,8 @@ def attach(
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f"{package}.{home}")
-        return module if home == name else getattr(module, name)
+        found = module if home == name else getattr(module, name)
+        setattr(sys.modules[package], name, found)  # and is not looked for again
+        return found
 
     return load, lambda: sorted(homes)

@@ -5,11 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+from sklearn.metrics import log_loss
 from tests.oracles import dboost as oracle
 
 import likewise as lw
-from likewise.classifiers import _boosting
+from likewise.classifiers import _boosting, _dboost
 from likewise.classifiers._boosting import draw_pairs
+from likewise.distances import Columns
 
 
 def problem(n, n_classes, seed):
@@ -28,7 +32,14 @@ def boosted(**options):
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize(
     "options",
-    [{"search": "exact"}, {"search": "histogram"}, {"threshold": "zero"}, {"max_depth": 3}],
+    [
+        {"search": "exact"},
+        {"search": "histogram"},
+        {"threshold": "zero"},
+        {"max_depth": 3},
+        {"learning_rate": 0.1},
+        {"learning_rate": 0.5, "max_depth": 2},
+    ],
     ids=str,
 )
 def test_the_mean_of_exponential_losses_is_the_product_of_normalisers(n_classes, options):
@@ -218,6 +229,24 @@ def test_probabilities_sum_to_one_and_agree_with_the_scores(n_classes):
     assert np.isfinite(far.predict_proba(1e3 * np.eye(4))).all()
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shares_are_at_the_scale_that_suited_rows_held_out(n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3))
+    y = (X[:, 0] + rng.normal(0, 1, 700) > 0).astype(int) + (n_classes == 3) * (X[:, 1] > 1)
+    losses = []
+    for options in ({}, {"early_stopping": 3}):
+        fitted = lw.DBoost(n_rounds=60, random_state=0, **options).fit(X[:200], y[:200])
+        shares = fitted.predict_proba(X[200:])
+        assert_allclose(shares.sum(axis=1), 1)
+        assert_array_equal(fitted.classes_[shares.argmax(axis=1)], fitted.predict(X[200:]))
+        losses.append(log_loss(y[200:], shares))
+    F = fitted.decision_function(X[200:]) * fitted.scale_
+    F = np.stack([-F, F], axis=1) if n_classes == 2 else F
+    assert_allclose(shares, softmax(F, axis=1))
+    assert losses[1] < 0.8 * losses[0]
+
+
 @pytest.mark.parametrize("early_stopping", [True, 3])
 def test_rounds_are_chosen_on_rows_held_out(early_stopping):
     rng = np.random.default_rng(1)
@@ -228,13 +257,50 @@ def test_rounds_are_chosen_on_rows_held_out(early_stopping):
     ).fit(X, y)
     errors = fitted.validation_errors_
     assert errors.shape == (40,)
-    means = [errors[max(0, t - 2) : t + 2].mean().round(12) for t in range(40)]
-    assert fitted.n_rounds_ == np.argmin(means) + 1
-    assert_allclose(fitted.validation_error_, min(means))
-    assert min(means) < 0.35
+    losses = fitted.validation_losses_
+    assert losses.shape == (40,)
+    means = np.array([losses[max(0, t - 2) : t + 2].mean() for t in range(40)]).round(12)
+    assert fitted.n_rounds_ == means.argmin() + 1
+    assert_allclose(fitted.validation_loss_, means.min())
+    assert means.min() < 0.65  # log 2 is a guess
+    assert errors[fitted.n_rounds_ - 1] < 0.35
     assert len(fitted.history_) == fitted.n_rounds_
     plain = lw.DBoost(n_rounds=fitted.n_rounds_, random_state=0).fit(X, y)
-    assert plain.validation_errors_ is None
+    assert plain.validation_errors_ is plain.validation_losses_ is plain.validation_loss_ is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_held_out_are_judged_at_the_scale_that_suits_their_scores(n_classes):
+    D, y = problem(50, n_classes, seed=6)
+    D[np.ix_(y == 0, y == 0)] += 2.0  # so that not all is learned
+    fitted = boosted(n_rounds=12, n_pairs=3).fit(D[:30, :30], y[:30])
+    wrong, losses = np.zeros(12), np.zeros((12, len(_dboost._SCALES)))
+    columns = Columns(lw.distances.as_dissimilarity("precomputed"), D)
+    held_out = np.arange(30, 50)
+    _dboost._add_held_out(fitted._ensemble(), columns, held_out, y, wrong, losses)
+    stages = list(fitted.staged_predict(D[30:, :30]))
+    assert_array_equal(wrong, [np.sum(stage != y[30:]) for stage in stages])
+    F = fitted.decision_function(D[30:, :30])
+    F = np.stack([-F, F], axis=1) if n_classes == 2 else F
+
+    def loss(scale):
+        shares = softmax(scale * F, axis=1)
+        return -np.log(shares[np.arange(20), y[30:]]).sum()
+
+    best = minimize_scalar(loss, bounds=(2**-8, 2**1.5), method="bounded").fun
+    assert_allclose(losses[-1], [loss(scale) for scale in _dboost._SCALES])
+    assert_allclose(losses[-1].min(), best, rtol=0.01)
+
+
+def test_slow_learning_that_stops_early_errs_less_where_classes_overlap():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 5))
+    y = (X[:, 0] + X[:, 1] + rng.normal(0, 1.5, 900) > 0).astype(int)
+    slow = lw.DBoost(
+        n_rounds=100, n_pairs=10, early_stopping=3, learning_rate=0.1, random_state=0
+    ).fit(X[:200], y[:200])
+    printed = lw.DBoost(n_rounds=100, random_state=0).fit(X[:200], y[:200])
+    assert slow.score(X[200:], y[200:]) > printed.score(X[200:], y[200:]) + 0.02
 
 
 @pytest.mark.parametrize("early_stopping", [True, 4])

@@ -88,7 +88,8 @@ def test_a_clone_has_the_parameters_and_the_dissimilarity_itself():
 def test_threads_and_calls_change_nothing(rng, early_stopping, monkeypatch):
     monkeypatch.setattr("likewise.classifiers._boosting._NUMBERS_FOR_THREADS", 1)
     X, y = rng.normal(size=(300, 3)), np.arange(300) % 3
-    options = {"n_rounds": 12, "max_depth": 2, "early_stopping": early_stopping, "random_state": 5}
+    options = {"n_rounds": 12, "max_depth": 2, "learning_rate": 0.3, "random_state": 5}
+    options["early_stopping"] = early_stopping
     first, second = (lw.DBoost(n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 3))
     assert_array_equal(first.decision_function(X), second.decision_function(X))
     assert_array_equal(first.prototypes_, second.prototypes_)
@@ -171,6 +172,8 @@ def test_a_function_cannot_be_stored(tmp_path):
         ({"early_stopping": 1}, ValueError, "early_stopping must be at least 2"),
         ({"early_stopping": "yes"}, TypeError, "early_stopping must be a whole number"),
         ({"validation_fraction": 1.0}, ValueError, "validation_fraction must lie between 0 and 1"),
+        ({"learning_rate": 0}, ValueError, "learning_rate must be above 0, but is 0"),
+        ({"learning_rate": "slow"}, TypeError, "learning_rate must be a number"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be at least 1"),
         ({"dissimilarity": "euclid"}, ValueError, "Did you mean 'euclidean'"),
         ({"dissimilarity": 3}, TypeError, "dissimilarity must be a name, a function"),

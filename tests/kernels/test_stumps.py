@@ -36,6 +36,16 @@ def summed(labels, n_classes, weights):
 
 
 @given(problem=problems())
+def test_weights_are_added_up(problem):
+    _, _, rows, labels, n_classes, weights = problem
+    targets, own, whole, _ = summed(labels, n_classes, weights)
+    found, added = np.full(len(rows), np.nan), np.zeros(whole.shape)
+    kernels.add_weights(targets, weights, found, added)
+    assert_array_equal(found, own)
+    assert_array_equal(added, whole)
+
+
+@given(problem=problems())
 def test_exact_search_finds_the_best_of_all_thresholds(problem):
     columns, pairs, rows, labels, n_classes, weights = problem
     targets, own, whole, Y = summed(labels, n_classes, weights)

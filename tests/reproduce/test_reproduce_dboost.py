@@ -80,6 +80,8 @@ def test_rivals_choose_within_the_training_part(make):
     assert dboost._tuned(make, D, y, D_test, y_test) < 0.15
 
 
-def test_dboost_chooses_its_depth_within_the_training_part(monkeypatch):
-    monkeypatch.setattr(dboost, "_ROUNDS", 12)
-    assert dboost._boosted_tuned(*next(dboost._folds("wine"))) < 0.15
+@pytest.mark.parametrize("together", [False, True])
+def test_dboost_chooses_its_depth_within_the_training_part(monkeypatch, together):
+    few = [{"n_rounds": 12, "max_depth": depth} for depth in (1, 2)]
+    monkeypatch.setattr(dboost, "_CHOICES", few)
+    assert dboost._boosted_tuned(*next(dboost._folds("wine")), together=together) < 0.15

@@ -25,6 +25,7 @@ class Plan:
     threshold: str
     search: str
     max_depth: int
+    learning_rate: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +87,7 @@ def boost(
         kernels.leaf_weights(leaves, targets, weights, positive, total)
         negative = np.maximum(total - positive, 0.0)
         output = np.log((positive + smoothing) / (negative + smoothing)) / 2
+        output *= plan.learning_rate
         normaliser, n_wrong = kernels.reweigh(leaves, targets, output, weights, scores, masses)
         outputs.append(output)
         bound *= normaliser
@@ -177,7 +179,7 @@ class _Grower:
             self.used[anyone] = None
             self._nodes.append((anyone, anyone, _NO_SPLIT))
             return members, members[:0]
-        pool = self._by_class[self._to_draw_from(members)[self._by_class]]
+        pool = self._to_draw_from(members)
         pairs = draw_pairs(self._labels[pool], self._masses[pool], self._plan.n_pairs, self._rng)
         firsts, seconds = pool[pairs]
         places = self._columns.places(self._rows[np.concatenate([firsts, seconds])])
@@ -191,12 +193,17 @@ class _Grower:
         return members[~beyond], members[beyond]
 
     def _to_draw_from(self, members: np.ndarray) -> np.ndarray:
-        """Return which examples may make a pair: `members`, or prototypes once there are enough."""
+        """Return which examples may make a pair, class by class.
+
+        These are `members`, or the prototypes once there are enough.
+        """
         budget = self._plan.n_prototypes
         spent = budget is not None and len(self.used) >= budget
+        if not spent and len(members) == len(self._rows):
+            return self._by_class
         chosen = np.zeros(len(self._rows), dtype=bool)
         chosen[list(self.used) if spent else members] = True
-        return chosen
+        return self._by_class[chosen[self._by_class]]
 
     def _best(
         self, firsts: np.ndarray, seconds: np.ndarray, members: np.ndarray
@@ -206,11 +213,8 @@ class _Grower:
         targets, weights = self._targets, self._weights
         if len(members) < len(targets):
             targets, weights = targets[members], weights[members]
-        positive = targets >= 0
-        own = np.where(positive, weights[np.arange(len(targets)), targets], 0.0)
-        whole = np.zeros((2, weights.shape[1]))
-        whole[0] = np.bincount(targets[positive], own[positive], minlength=weights.shape[1])
-        whole[1] = weights.sum(axis=0)
+        own, whole = np.empty(len(targets)), np.zeros((2, weights.shape[1]))
+        kernels.add_weights(targets, weights, own, whole)
         sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
         cuts = np.empty(len(firsts), dtype=np.int64)

@@ -25,6 +25,7 @@ from likewise.distances import Columns, Dissimilarity, as_dissimilarity, check_s
 
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024
+_SCALES = 2.0 ** np.arange(-8, 2, 0.5)  # of scores, to find their loss at its best
 
 
 class DBoost(ClassifierMixin, BaseEstimator):
@@ -57,7 +58,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
     max_depth : int, default=1
         Splits on the way to a leaf: 1 for stumps, more for small trees.
     early_stopping : bool or int, default=False
-        Choose the number of rounds, up to `n_rounds`, that errs least on rows held out, with its
+        Choose the number of rounds, up to `n_rounds`, of the least loss on rows held out, with its
         neighbours: on a part of them where it is True, on each of so many folds in turn where it is
         a number. All rows are then trained on for as many rounds.
     validation_fraction : float, default=0.2
@@ -67,6 +68,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show progress.
+    learning_rate : float, default=1.0
+        By what each split's output is multiplied before it is added. 1 is the printed algorithm;
+        0.1, fewer pairs and early stopping err less where classes overlap.
 
     Attributes
     ----------
@@ -81,8 +85,13 @@ class DBoost(ClassifierMixin, BaseEstimator):
         training error), ``training_error`` and ``prototypes``.
     validation_errors_ : ndarray or None
         Share of held-out rows that each number of rounds gets wrong, with early stopping.
-    validation_error_ : float or None
-        Their mean about the number that was chosen: for comparing parameters.
+    validation_losses_ : ndarray or None
+        Their mean log-loss, where scores are scaled as suits it best: boosting is too sure of
+        itself long before it errs more, and the share that is wrong is too coarse a measure.
+    validation_loss_ : float or None
+        The least of their averages with neighbours: for comparing parameters.
+    scale_ : float or None
+        By what the scores of the rows held out had to be multiplied to give the best shares.
     dissimilarity_ : Dissimilarity
     firsts_, seconds_, thresholds_, outputs_ : ndarray
         The trees: which prototypes and threshold each node has, and what each leaf adds.
@@ -113,6 +122,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool = False,
+        learning_rate: float = 1.0,
     ) -> None:
         self.dissimilarity = dissimilarity
         self.n_rounds = n_rounds
@@ -126,6 +136,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.learning_rate = learning_rate
 
     def fit(self, X: Any, y: Any) -> "DBoost":
         """Learn from labelled objects.
@@ -153,19 +164,21 @@ class DBoost(ClassifierMixin, BaseEstimator):
         ):
             fitted = base.fitted(X)
             columns = Columns(fitted, X)
-            n_rounds, errors = self.n_rounds, None
+            n_rounds = self.n_rounds
+            n_held_out = sum(len(held_out) for _, held_out in folds)
+            wrong, losses = np.zeros(n_rounds), np.zeros((n_rounds, len(_SCALES)))
             for number, (train, held_out) in enumerate(folds):
                 rng = np.random.default_rng(seeds[1 + number])
                 found = boost(columns, train, labels[train], n_rounds, plan, rng, work)
                 if work.interrupted:
                     break
-                wrong = _staged_errors(found, columns, held_out, labels)
-                errors = wrong if errors is None else errors + wrong
+                _add_held_out(found, columns, held_out, labels, wrong, losses)
+            known = bool(folds) and not work.interrupted
+            if known:
+                smooth = _smooth(losses.min(axis=1) / n_held_out)
+                n_rounds = int(smooth.argmin()) + 1
+                work.total = work.done + n_rounds
             if not work.interrupted:
-                if errors is not None:
-                    errors = errors / sum(len(held_out) for _, held_out in folds)
-                    n_rounds = int(_smooth(errors).argmin()) + 1
-                    work.total = work.done + n_rounds
                 rng = np.random.default_rng(seeds[0])
                 found = boost(columns, np.arange(len(labels)), labels, n_rounds, plan, rng, work)
         # All at once, so that a fit that fails leaves what an earlier one has learned.
@@ -175,8 +188,10 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.firsts_, self.seconds_ = found.firsts, found.seconds
         self.thresholds_, self.outputs_ = found.thresholds, found.outputs
         self.n_rounds_ = len(found.outputs)
-        self.validation_errors_ = errors
-        self.validation_error_ = None if errors is None else float(_smooth(errors).min())
+        self.validation_errors_ = wrong / n_held_out if known else None
+        self.validation_losses_ = losses.min(axis=1) / n_held_out if known else None
+        self.validation_loss_ = float(smooth.min()) if known else None
+        self.scale_ = float(_SCALES[losses[n_rounds - 1].argmin()]) if known else None
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -203,12 +218,15 @@ class DBoost(ClassifierMixin, BaseEstimator):
         """Return the share of each class, in the order of `classes_`.
 
         Boosting estimates half the log-odds of each label, so a label's share is 1/(1 + exp(−2F));
-        those of more than two classes are scaled to sum to 1. Not calibrated.
+        those of more than two classes are scaled to sum to 1. This is too sure of itself; with
+        early stopping shares are as exp(`scale_` · F) instead, of two classes ∓F.
         """
         scores = self._scores(X)
         if len(self.classes_) == 2:
-            second = expit(2 * scores)
+            second = expit(2 * (self.scale_ or 1.0) * scores)
             return np.hstack([1 - second, second])
+        if self.scale_ is not None:
+            return np.asarray(softmax(self.scale_ * scores, axis=1))
         return np.asarray(softmax(log_expit(2 * scores), axis=1))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
@@ -262,9 +280,14 @@ class DBoost(ClassifierMixin, BaseEstimator):
         fraction = check_number(self.validation_fraction, "validation_fraction", least=0)
         if not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must lie between 0 and 1, but is {fraction}.")
+        rate = check_number(self.learning_rate, "learning_rate", least=0)
+        if rate == 0:
+            raise ValueError("learning_rate must be above 0, but is 0.")
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
-        return Plan(self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth)
+        return Plan(
+            self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth, rate
+        )
 
     def _folds(self, labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return rows to train on and rows held out, to choose the number of rounds by."""
@@ -321,23 +344,26 @@ class DBoost(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _smooth(errors: np.ndarray) -> np.ndarray:
-    """Return means over a tenth of the rounds: the least error of a single one is often luck."""
-    window = np.ones(max(1, len(errors) // 10))
-    counted = np.convolve(np.ones_like(errors), window, mode="same")
-    means = np.convolve(errors, window, mode="same") / counted
+def _smooth(losses: np.ndarray) -> np.ndarray:
+    """Return means over a tenth of the rounds: the least loss of a single one is often luck."""
+    window = np.ones(max(1, len(losses) // 10))
+    counted = np.convolve(np.ones_like(losses), window, mode="same")
+    means = np.convolve(losses, window, mode="same") / counted
     return np.asarray(means.round(12))  # equal means tie, and the fewest rounds win
 
 
-def _staged_errors(
-    found: Ensemble, columns: Columns, held_out: np.ndarray, labels: np.ndarray
-) -> np.ndarray:
-    """Return how many of the rows held out are wrong after each round."""
+def _add_held_out(
+    found: Ensemble,
+    columns: Columns,
+    held_out: np.ndarray,
+    labels: np.ndarray,
+    wrong: np.ndarray,
+    losses: np.ndarray,
+) -> None:
+    """Add, of each round, how many rows held out are wrong, and their log-loss at each scale."""
     places = columns.places(found.prototypes)
     leaves = found.leaves(np.ascontiguousarray(columns.values[places][:, held_out].T))
-    wanted = labels[held_out]
-    wrong = [np.sum(winners(scores) != wanted) for scores in _staged_scores(found, leaves)]
-    return np.array(wrong, dtype=np.float64)
+    kernels.add_staged_losses(leaves, found.outputs, labels[held_out], _SCALES, wrong, losses)
 
 
 def _staged_scores(found: Ensemble, leaves: np.ndarray) -> Iterator[np.ndarray]:

@@ -7,6 +7,8 @@ from likewise._lazy import attach
 
 _HOMES = {
     "add_rows": "_gather",
+    "add_staged_losses": "_stumps",
+    "add_weights": "_stumps",
     "class_energies": "_energy",
     "count_pairs": "_ranks",
     "count_products": "_ranks",

@@ -11,6 +11,26 @@ from likewise.kernels._jit import kernel
 
 
 @kernel
+def add_weights(targets, weights, own, whole):
+    """Write each example's weight for its target, 0 where there is none, and add up weights.
+
+    Parameters
+    ----------
+    targets : (n,) int64
+    weights : (n, n_labels) float64
+    own : (n,), written
+    whole : (2, n_labels), zeros, written: the weights of the positives, and of all
+    """
+    for i in range(targets.shape[0]):
+        own[i] = 0.0
+        if targets[i] >= 0:
+            own[i] = weights[i, targets[i]]
+            whole[0, targets[i]] += own[i]
+        for c in range(weights.shape[1]):
+            whole[1, c] += weights[i, c]
+
+
+@kernel
 def _gaps(columns, first, second, rows, out):
     """Write f of every row into `out`; return the least and the largest."""
     low, high = np.inf, -np.inf
@@ -282,3 +302,43 @@ def sum_trees(distances, firsts, seconds, thresholds, outputs, scores):
                 node = 2 * node + (2 if gap > thresholds[t, node] else 1)
             for c in range(outputs.shape[2]):
                 scores[i, c] += outputs[t, node - n_nodes, c]
+
+
+@kernel
+def add_staged_losses(leaves, outputs, classes, scales, wrong, losses):
+    """Add, of each round, how many examples are wrong, and their log-loss by scaled scores.
+
+    The shares of an example's classes are as exp(scale · F); of a single label, −F and F.
+
+    Parameters
+    ----------
+    leaves : (n, n_trees) int64
+    outputs : (n_trees, n_leaves, n_labels)
+    classes : (n,) int64
+    scales : (n_scales,)
+    wrong : (n_trees,), added to
+    losses : (n_trees, n_scales), added to
+    """
+    n_labels = outputs.shape[2]
+    F = np.empty(max(2, n_labels))
+    for i in range(leaves.shape[0]):
+        F[:] = 0.0
+        own = classes[i]
+        for t in range(outputs.shape[0]):
+            output = outputs[t, leaves[i, t]]
+            if n_labels == 1:
+                F[0] -= output[0]
+                F[1] += output[0]
+            else:
+                for c in range(n_labels):
+                    F[c] += output[c]
+            best = 0
+            for c in range(1, F.shape[0]):
+                if F[c] > F[best]:
+                    best = c
+            wrong[t] += best != own
+            for k in range(scales.shape[0]):
+                total = 0.0
+                for c in range(F.shape[0]):
+                    total += np.exp(scales[k] * (F[c] - F[best]))
+                losses[t, k] += np.log(total) - scales[k] * (F[own] - F[best])
