@@ -63,15 +63,14 @@ class Updates:
         shape = (len(self), X.shape[0])
         return csr_array((self.weights.ravel(), self.partners.ravel(), ends), shape=shape) @ X
 
-    def total(self, X: Rows, form: Form, factors: np.ndarray | None = None) -> np.ndarray:
-        """Return the sum of what they add to A, each times its factor."""
-        found: Any = 0.0
-        if factors is None:
-            factors = np.ones(len(self))
+    def totals(self, X: Rows, form: Form, *factors: np.ndarray) -> list[Any]:
+        """Return the sum of what they add to A, each times its factor, for each list of factors."""
+        found: list[Any] = [0.0] * len(factors)
         for part in slices(len(self), _UPDATES_AT_A_TIME):
             some = self[part]
-            D = some.differences(X)
-            found = found + _products(X[some.rows], D, form, factors[part])
+            rows, D = X[some.rows], some.differences(X)
+            for number, given in enumerate(factors):
+                found[number] = found[number] + _products(rows, D, form, given[part])
         return found
 
 
@@ -127,8 +126,10 @@ class VotedSum:
 
     def add(self, updates: Updates) -> None:
         """Take in updates."""
-        self.A += updates.total(self.X, self.form)
-        self.weighted += updates.total(self.X, self.form, updates.visits)
+        once = np.ones(len(updates))
+        added, weighted = updates.totals(self.X, self.form, once, updates.visits)
+        self.A += added
+        self.weighted += weighted
         self.n_updates += len(updates)
         for start in self.starts:
             if start.next_visits is None:
@@ -147,7 +148,7 @@ class VotedSum:
             return self.n_visits * self.A - self.weighted
         first = self.recent.visits[0]
         factors = (self.recent.visits - first).astype(np.float64)
-        late = self.recent.total(self.X, self.form, factors)
+        (late,) = self.recent.totals(self.X, self.form, factors)
         return (self.n_visits - first) * self.A - late
 
     def total_since(self, start: Start) -> np.ndarray:
