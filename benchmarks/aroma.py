@@ -114,24 +114,28 @@ def _stream(case: dict[str, Any]) -> Any:
     arrays = [np.ones((d, d), case["dtype"]) for _ in range(2 if case["kernel"] != "OASIS" else 1)]
 
     @numba.njit(fastmath=True)
-    def pass_over(array: Any, factor: Any) -> Any:
-        total = factor
+    def read(array: Any, total: Any) -> Any:
         for i in range(array.shape[0]):
             row = array[i]
             for j in range(row.shape[0]):
                 total += row[j]
+        return total
+
+    @numba.njit(fastmath=True)
+    def write(array: Any, factor: Any) -> None:
         for i in range(array.shape[0]):
             row = array[i]
             for j in range(row.shape[0]):
                 row[j] *= factor
-        return total
 
     factor = arrays[0].dtype.type(1.0001)
 
     def stream() -> None:
         for _ in range(n):
             for array in arrays:
-                pass_over(array, factor)
+                read(array, factor)
+            for array in arrays:  # only after all was read, as the step needs the whole margin
+                write(array, factor)
 
     return stream
 
