@@ -13,6 +13,7 @@ from likewise.cli import (
     _learners,
     _reproduce,
     _search,
+    _serve,
 )
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ for module in (
     _evaluate,
     _search,
     _explain,
+    _serve,
     _datasets,
     _learners,
     _reproduce,
