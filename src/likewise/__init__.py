@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from likewise import datasets as datasets
     from likewise import distances as distances
     from likewise import exceptions as exceptions
+    from likewise import index as index
     from likewise import metrics as metrics
     from likewise import selection as selection
     from likewise import supervision as supervision
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from likewise.features import DissimilaritySpace as DissimilaritySpace
     from likewise.features import LandmarkFeatures as LandmarkFeatures
     from likewise.features import MedianBinarizer as MedianBinarizer
+    from likewise.index import Index as Index
     from likewise.learners import AROMA as AROMA
     from likewise.learners import LMNN as LMNN
     from likewise.learners import OASIS as OASIS
@@ -58,6 +60,7 @@ _HOMES = {
     "Explanation": "similarities",
     "Foldable": "similarities",
     "Goodness": "evaluation",
+    "Index": "index",
     "LMNN": "learners",
     "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",
@@ -81,6 +84,7 @@ _HOMES = {
     "from_callable": "similarities",
     "from_distance": "similarities",
     "goodness": "evaluation",
+    "index": "index",
     "load": "_files",
     "metrics": "metrics",
     "save": "_files",

@@ -52,6 +52,7 @@ _HOMES = {
     "FactoredState": "learners",
     "FromDissimilarity": "similarities",
     "ImageDistance": "distances",
+    "Index": "index",
     "LMNN": "learners",
     "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",
@@ -74,6 +75,13 @@ _HOMES = {
     "TransportDistance": "distances",
     "VectorDistance": "distances",
 }
+
+# Classes whose arrays may be larger than memory: they are mapped, and read when they are needed.
+_MAPPED = {"Index"}
+_DTYPES = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4",
+    "U64": "<u8", "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
+}  # fmt: skip
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -122,7 +130,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         with safe_open(source, framework="numpy") as file:
             header = file.metadata() or {}
             _check_origin(header)
-            return _Reader(file).model_of(header)
+            arrays = MappedArrays(source) if header.get("class") in _MAPPED else file.get_tensor
+            return _Reader(set(file.keys()), arrays).model_of(header)
     except ModelFileError as error:
         raise ModelFileError(f"{source} is not a readable model: {error}") from error.__cause__
     except PermissionError:
@@ -155,7 +164,7 @@ def from_bytes(data: bytes) -> Any:
     except (SafetensorError, ValueError) as error:
         raise ModelFileError(f"the bytes are not a readable model: {error}") from error
     _check_origin(header)
-    return _Reader(_Tensors(tensors)).model_of(header)
+    return _Reader(set(tensors), tensors.__getitem__).model_of(header)
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
@@ -196,13 +205,6 @@ def _parts_of_file(model: Any) -> tuple[dict[str, str], dict[str, np.ndarray]]:
         **writer.header_of(model),
     }
     return header, writer.tensors
-
-
-class _Tensors(dict[str, np.ndarray]):
-    """Arrays that are all there, asked for as those of an open file are."""
-
-    def get_tensor(self, name: str) -> np.ndarray:
-        return self[name]
 
 
 def _check_origin(header: dict[str, str]) -> None:
@@ -260,6 +262,8 @@ class _Writer:
                 f"{where} is a {type(model).__module__}.{name}, which a model file cannot hold; "
                 f"it can hold {', '.join(sorted(_HOMES))}."
             )
+        if hasattr(model, "_parts_for_file"):
+            return {"class": name, "parameters": self._mapping(model._parts_for_file(), "")}
         if dataclasses.is_dataclass(model):
             parameters = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
             return {"class": name, "parameters": self._mapping(parameters, "")}
@@ -322,11 +326,28 @@ def _state_of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return model.get_params(deep=False), fitted
 
 
+class MappedArrays:
+    """The arrays of a file that safetensors has found to be whole, mapped into memory."""
+
+    def __init__(self, source: Path) -> None:
+        with source.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            self._entries = json.loads(file.read(size))
+        self._bytes = np.memmap(source, dtype=np.uint8, mode="r", offset=0)
+        self._start = 8 + size
+
+    def __call__(self, name: str) -> np.ndarray:
+        entry = self._entries[name]
+        begin, end = (self._start + offset for offset in entry["data_offsets"])
+        flat = self._bytes[begin:end].view(_DTYPES[entry["dtype"]])
+        return flat.reshape(entry["shape"])
+
+
 class _Reader:
     """Turns JSON values back into objects; whatever is not as `_Writer` makes it is refused."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, names: set[str], array: Callable[[str], np.ndarray]) -> None:
+        self._names, self._read_array = names, array
         self._kinds: dict[str, Callable[[Any], Any]] = {
             "$float": self._float,
             "$array": self._array,
@@ -356,8 +377,8 @@ class _Reader:
         kind = _class_named(parts.get("class"))
         parameters = self._mapping(parts.get("parameters"))
         try:
-            model = kind(**parameters)
-        except (TypeError, ValueError) as error:
+            model = getattr(kind, "_from_file", kind)(**parameters)
+        except (TypeError, ValueError, KeyError) as error:
             raise ModelFileError(f"its {kind.__name__} cannot be made: {error}") from error
         if "fitted" in parts:
             self._fit(model, self._mapping(parts["fitted"]))
@@ -408,9 +429,9 @@ class _Reader:
         return float(part)
 
     def _array(self, name: Any) -> np.ndarray:
-        if name not in self._file.keys():  # noqa: SIM118 (the file is not a mapping)
+        if name not in self._names:
             raise ModelFileError("its header names an array that is not there.")
-        return np.asarray(self._file.get_tensor(name))
+        return np.asarray(self._read_array(name))
 
     def _text(self, part: Any) -> np.ndarray:
         return np.array(_list_of(str, part), dtype=np.str_)

@@ -1,0 +1,91 @@
+"""Checks of what is given to an index."""
+
+import numbers
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from likewise._validation import is_sparse, n_rows
+from likewise.similarities import Similarity, as_objects
+
+_LISTED = 3
+
+
+def check_ids(ids: Any) -> list[Any]:
+    """Return ids as a list of unique text and whole numbers."""
+    if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
+        raise TypeError(f"ids must be a list, one for each item, but {ids!r} was given.")
+    listed = [
+        _plain(identifier) for identifier in (ids.tolist() if hasattr(ids, "tolist") else ids)
+    ]
+    if not listed:
+        raise ValueError("ids is empty; at least one is needed.")
+    if len(set(listed)) < len(listed):
+        seen: set[Any] = set()
+        twice = next(i for i in listed if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        raise ValueError(f"ids must be unique, but {twice!r} is given twice.")
+    return listed
+
+
+def _plain(identifier: Any) -> str | int:
+    if isinstance(identifier, str):
+        return str(identifier)
+    if isinstance(identifier, numbers.Integral) and not isinstance(identifier, bool | np.bool_):
+        if not -(2**63) <= int(identifier) < 2**63:
+            raise ValueError(f"ids must fit into 64 bits, but {identifier!r} was given.")
+        return int(identifier)
+    raise TypeError(f"ids must be text or whole numbers, but {identifier!r} was given.")
+
+
+def check_items(similarity: Similarity, items: Any, n_ids: int) -> Any:
+    """Return items in the form in which they are stored."""
+    if similarity.takes == "objects":
+        checked = list(as_objects(items, "items"))
+    else:
+        checked = similarity.check_items(items, "items")
+    if n_rows(checked) != n_ids:
+        raise ValueError(f"ids has {n_ids} entries, but items has {n_rows(checked)} rows.")
+    return checked
+
+
+def refuse_known(ids: list[Any], store: Any) -> None:
+    """Refuse ids that are stored already."""
+    known = [identifier for identifier in ids if identifier in store]
+    if known:
+        raise ValueError(
+            f"ids must be new, but {_few(known)} stored already: use update to replace an item."
+        )
+
+
+def refuse_unknown(ids: list[Any], store: Any, name: str = "ids") -> None:
+    """Refuse ids that are not stored; suggest the nearest."""
+    missing = [identifier for identifier in ids if identifier not in store]
+    if not missing:
+        return
+    near = get_close_matches(str(missing[0]), [str(i) for i in store.ids[:10_000]], n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{name} must be stored, but {_few(missing)} not.{hint}")
+
+
+def _few(ids: list[Any]) -> str:
+    listed = ", ".join(repr(identifier) for identifier in ids[:_LISTED])
+    more = f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else ""
+    return f"{listed}{more} {'is' if len(ids) == 1 else 'are'}"
+
+
+def listed_ids(queries: Any) -> list[Any] | None:
+    """Return the ids where `queries` is one id or a list of them, and None where it is rows."""
+    if isinstance(queries, str | numbers.Integral):
+        return [_plain(queries)]
+    if is_sparse(queries) or not hasattr(queries, "__len__") or not len(queries):
+        return None
+    if isinstance(queries, np.ndarray):
+        if queries.ndim != 1 or queries.dtype.kind not in "iuUO":
+            return None
+        queries = queries.tolist()
+    if not isinstance(queries, list | tuple):
+        return None
+    if all(isinstance(q, str | numbers.Integral) and not isinstance(q, bool) for q in queries):
+        return [_plain(q) for q in queries]
+    return None

@@ -1,0 +1,470 @@
+"""An index: items under ids, searched by a learned similarity through an engine."""
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import RLock
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from likewise import _files
+from likewise._progress import LongWork
+from likewise._validation import check_choice, check_number, check_whole_number, is_sparse, n_rows
+from likewise.index._checks import check_ids, check_items, listed_ids, refuse_known, refuse_unknown
+from likewise.index._embedded import Embedded
+from likewise.index._engine import NO_SLOT, Store
+from likewise.index._file import index_from_parts, parts_of_index
+from likewise.index._kinds import ALL_METRICS, KINDS, chosen_kind
+from likewise.index._search import best_of
+from likewise.index._serving import Serving, plan
+from likewise.index._truth import exact_best, recall
+from likewise.index._tuning import Step, Tuning, least_effort
+from likewise.index._where import Where, check_fields, check_where
+from likewise.similarities import Matches, Similarity
+
+_SAMPLED = 500  # stored items that are asked for, where no queries are at hand
+_CANDIDATES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class _Live:
+    """What a search works with from beginning to end, whatever is changed meanwhile."""
+
+    serving: Serving
+    store: Store
+    engine: str
+    reason: str
+
+
+class Index:
+    """Items under ids, and the most similar of them for a query.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        What was learned.
+    engine : {"auto", "exact", "faiss", "usearch", "pgvector"}, default="auto"
+        What searches. "auto" is exact up to about 200,000 items, and beyond that what is
+        installed; with `url` it is pgvector. `engine` and `reason` say what was chosen, and why.
+    url, table : str, optional
+        For pgvector: the database, and the name of the table in it ("likewise_items").
+    fold : {"auto", "query", "both", "rerank"}, default="auto"
+        How the similarity is put into the engine. "query": items stay as they are through every
+        `swap`. "both": items are mapped as well, by halves of W that share its spread or by L,
+        which an approximate engine finds better, and which a swap must do again. "rerank": the
+        engine finds candidates by plain vectors, and they are scored again. "auto" is "query"
+        where that is exact, "both" for a Mahalanobis distance, and "rerank" for what does not fold.
+    metric : {"inner_product", "cosine", "euclidean"}, optional
+        What the engine is to compute; by default what serves the similarity exactly.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> s = lw.Bilinear([[1.0, 0.5], [0.0, 1.0]])
+    >>> index = lw.Index(s).add(["a", "b", "c"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> index.search([[1.0, 0.0]], k=2).row(0)
+    [('c', 1.5), ('a', 1.0)]
+
+    A new similarity on the same items:
+
+    >>> index.swap(lw.Bilinear(1.0)).search([[1.0, 0.0]], k=2).row(0)
+    [('a', 1.0), ('c', 1.0)]
+
+    A stored id asks for the items most alike to it, and is not among them:
+
+    >>> index.search("b", k=1).row(0)
+    [('c', 1.0)]
+    """
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        engine: str = "auto",
+        *,
+        url: str | None = None,
+        table: str | None = None,
+        fold: str = "auto",
+        metric: str | None = None,
+    ) -> None:
+        _check_similarity(similarity)
+        check_choice(engine, "engine", ("auto", *KINDS, "pgvector"))
+        if engine == "auto" and url is not None:
+            engine = "pgvector"
+        if engine == "pgvector" and url is None:
+            raise ValueError("url is needed for the engine 'pgvector': postgresql://...")
+        if engine != "pgvector" and (url is not None or table is not None):
+            raise ValueError(f"url and table are for the engine 'pgvector', not {engine!r}.")
+        self._asked = engine
+        self._fold, self._metric = fold, metric
+        self._url, self._table = url, table or "likewise_items"
+        self._lock = RLock()
+        self.n_candidates = _CANDIDATES
+        self._live = self._begun(similarity, 0, sparse=False)
+
+    def _begun(self, similarity: Similarity, n_items: int, *, sparse: bool) -> _Live:
+        """Return an empty store for a similarity, or the table as it is."""
+        if self._asked == "pgvector":
+            from likewise.index._pgvector import PgvectorStore
+
+            serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
+            assert self._url is not None
+            store: Store = PgvectorStore(self._url, self._table, serving)
+            return _Live(serving, store, "pgvector", "a url was given")
+        can_fold = similarity.takes == "rows" and not sparse
+        kind, reason = chosen_kind(self._asked, n_items, can_fold=can_fold)
+        serving = plan(similarity, self._fold, self._metric, kind.metrics, kind.name)
+        if sparse:
+            if kind.name != "exact":
+                raise ValueError(
+                    f"items is sparse, which the engine {kind.name!r} cannot hold: use "
+                    "engine='exact', or items.toarray()."
+                )
+            serving = Serving(similarity, None, "inner_product", "given")
+        make = None if serving.by is None else lambda **parts: kind.make(serving.metric, **parts)
+        return _Live(
+            serving, Embedded(make, keeps_items=serving.stored != "given"), kind.name, reason
+        )
+
+    @property
+    def similarity(self) -> Similarity:
+        """What searches are by."""
+        return self._live.serving.similarity
+
+    @property
+    def engine(self) -> str:
+        """The engine that searches."""
+        return self._live.engine
+
+    @property
+    def reason(self) -> str:
+        """Why it is that engine."""
+        return self._live.reason
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every search finds the best items for sure."""
+        return self._live.store.is_exact and not self._live.serving.reranks
+
+    @property
+    def effort(self) -> int | None:
+        """How thorough the engine searches: cells of faiss, the reach of a graph; None if exact."""
+        return self._live.store.effort
+
+    @property
+    def ids(self) -> list[Any]:
+        """The ids of all items, in the order in which they came."""
+        return self._live.store.ids
+
+    def __len__(self) -> int:
+        return len(self._live.store)
+
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._live.store
+
+    def __repr__(self) -> str:
+        return f"Index({len(self)} items, engine={self.engine!r}, {self.similarity!r})"
+
+    def add(self, ids: Any, items: Any, fields: Mapping[str, Any] | None = None) -> "Index":
+        """Store new items.
+
+        All of them are stored or, if anything is wrong or interrupts, none.
+
+        Parameters
+        ----------
+        ids : sequence of str or int
+            Unique, and not stored yet.
+        items : rows of numbers, or objects where the similarity takes those
+        fields : mapping of str to sequences, optional
+            Text, numbers or booleans beside each item, for searches with `where`.
+        """
+        return self._put(ids, items, fields, new=True)
+
+    def update(self, ids: Any, items: Any, fields: Mapping[str, Any] | None = None) -> "Index":
+        """Replace stored items; parameters as in `add`. Without `fields` theirs are kept."""
+        return self._put(ids, items, fields, new=False)
+
+    def _put(self, ids: Any, items: Any, fields: Any, *, new: bool) -> "Index":
+        listed = check_ids(ids)
+        checked = check_items(self.similarity, items, len(listed))
+        with self._lock:
+            live = self._live
+            named = check_fields(fields, len(listed))
+            if new:
+                refuse_known(listed, live.store)
+            else:
+                refuse_unknown(listed, live.store)
+                if fields is None:
+                    named = live.store.fields(live.store.slots_of(listed))
+            live, checked = self._ready_for(checked)
+            folded = None if live.serving.by is None else live.serving.fold_items(checked)
+            live.store.put(listed, checked, folded, named, new=new)
+            self._live = live
+            self._compact()
+        return self
+
+    def _ready_for(self, items: Any) -> tuple[_Live, Any]:
+        """Return what is to hold the items, and the items as it holds them."""
+        live = self._live
+        if not isinstance(live.store, Embedded):
+            return live, items.toarray() if is_sparse(items) else items
+        if not len(live.store):
+            begun = self._begun(self.similarity, n_rows(items), sparse=is_sparse(items))
+            return begun, items
+        if is_sparse(items) and live.serving.by is not None:
+            items = items.toarray()
+        n_items = len(live.store) + n_rows(items)
+        kind, reason = chosen_kind(
+            self._asked, n_items, can_fold=live.serving.by is not None and not is_sparse(items)
+        )
+        if kind.name != live.engine:
+            live = self._moved(self._begun(self.similarity, n_items, sparse=False))
+        return live, items
+
+    def _moved(self, begun: _Live) -> _Live:
+        """Fill an empty store with what is stored now."""
+        store = self._live.store
+        with LongWork("moving items", total=len(store), unit="items") as work:
+            for slots, rows in store.blocks():
+                serving = begun.serving
+                folded = None if serving.by is None else serving.fold_items(rows)
+                names = store.names(slots).tolist()
+                begun.store.put(names, rows, folded, store.fields(slots), new=True)
+                work.advance(len(slots))
+        return begun
+
+    def _compact(self) -> None:
+        store = self._live.store
+        if isinstance(store, Embedded) and len(store) and store.wants_compacting:
+            sparse = self._live.serving.by is None and is_sparse(store.scored_rows(None)[1])
+            self._live = self._moved(self._begun(self.similarity, len(store), sparse=sparse))
+
+    def remove(self, ids: Any) -> "Index":
+        """Take stored items away."""
+        listed = check_ids(ids)
+        with self._lock:
+            refuse_unknown(listed, self._live.store)
+            self._live.store.remove(listed)
+            self._compact()
+        return self
+
+    def items(self, ids: Any) -> Any:
+        """Return stored items, as they were given."""
+        listed = check_ids(ids)
+        store = self._live.store
+        refuse_unknown(listed, store)
+        return store.rows(store.slots_of(listed))
+
+    def swap(self, similarity: Similarity) -> "Index":
+        """Search by another similarity from now on, on the same items.
+
+        Where items stay as they are (a bilinear form folded into the query) this only exchanges
+        the similarity. Else the items are mapped again, beside the old ones, which serve until
+        all are there. Searches that run go on with what they began with.
+        """
+        _check_similarity(similarity)
+        with self._lock:
+            live = self._live
+            if live.engine == "pgvector":
+                serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
+                live.store.serve(serving)  # type: ignore[attr-defined]
+                self._live = _Live(serving, live.store, live.engine, live.reason)
+                return self
+            if not len(live.store):
+                self._live = self._begun(similarity, 0, sparse=False)
+                return self
+            sparse = live.serving.by is None and is_sparse(live.store.scored_rows(None)[1])  # type: ignore[attr-defined]
+            begun = self._begun(similarity, len(live.store), sparse=sparse)
+            _, rows = next(live.store.blocks())
+            check_items(similarity, rows[:1], 1)
+            if live.serving.same_items(begun.serving) and begun.engine == live.engine:
+                self._live = _Live(begun.serving, live.store, live.engine, live.reason)
+            else:
+                self._live = self._moved(begun)
+        return self
+
+    def search(self, queries: Any, k: int = 10, where: Where = None) -> Matches:
+        """Find the `k` items most alike to each query.
+
+        Parameters
+        ----------
+        queries : rows of queries, or stored ids
+            One id or a list of them asks for items like the stored ones, which are left out.
+        k : int, default=10
+        where : mapping, sequence of ids or SQL, optional
+            Which items may be found: those whose fields have the given values (or one of a list
+            of values), those with the given ids, or, with pgvector, those for which a condition
+            in SQL holds.
+
+        Returns
+        -------
+        Matches
+            Ids and scores, on the similarity's own scale, best first; None and −inf where there
+            are fewer than `k` items.
+        """
+        live = self._live
+        k = check_whole_number(k, "k")
+        where = check_where(where)
+        Q, own = _asked_of(live, queries)
+        slots, scores = self._best(live, Q, own, k, live.store.allowed(where))
+        ids = live.store.names(slots)
+        return Matches(*_padded(ids, scores, k))
+
+    def _best(
+        self, live: _Live, Q: Any, own: np.ndarray | None, k: int, allowed: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        wanted = k if own is None else k + 1
+        slots, scores = best_of(live.serving, live.store, Q, wanted, allowed, self.n_candidates)
+        if own is None or not slots.shape[1]:
+            return slots, scores
+        others = slots != own[:, None]
+        order = np.argsort(~others, axis=1, kind="stable")[:, :k]
+        slots = np.where(others, slots, NO_SLOT)
+        scores = np.where(others, scores, -np.inf)
+        return np.take_along_axis(slots, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+    def served_recall(self, queries: Any = None, k: int = 10) -> float:
+        """Return which share of the `k` truly best items a search finds, on average.
+
+        Parameters
+        ----------
+        queries : rows of queries, or stored ids, optional
+            Real queries tell most. By default some stored items are asked for.
+        k : int, default=10
+        """
+        live = self._live
+        k = check_whole_number(k, "k")
+        Q, own = _asked_of(live, self._sample() if queries is None else queries)
+        return self._recall(live, Q, own, k, self._truth(live, Q, own, k))
+
+    def _truth(self, live: _Live, Q: Any, own: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        wanted = k if own is None else k + 1
+        slots, scores = exact_best(live.serving.similarity, Q, live.store.blocks(), wanted)
+        if own is not None:
+            scores = np.where(slots == own[:, None], -np.inf, scores)
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            slots, scores = (np.take_along_axis(part, order, 1) for part in (slots, scores))
+            slots = np.where(np.isneginf(scores), NO_SLOT, slots)
+        return slots, scores
+
+    def _recall(self, live: _Live, Q: Any, own: Any, k: int, truth: Any) -> float:
+        served = self._best(live, Q, own, k, live.store.allowed(None))
+        return float(recall(truth, served).mean())
+
+    def _sample(self) -> list[Any]:
+        ids = self.ids
+        if len(ids) <= _SAMPLED:
+            return ids
+        chosen = np.random.default_rng(0).choice(len(ids), _SAMPLED, replace=False)
+        return [ids[at] for at in np.sort(chosen)]
+
+    def tune(self, recall: float = 0.95, queries: Any = None, k: int = 10) -> Tuning:
+        """Find the least effort with which a search finds a share of the truly best items.
+
+        Parameters
+        ----------
+        recall : float, default=0.95
+            The share of the `k` best items that is wanted, on average.
+        queries, k : as in `served_recall`
+
+        Returns
+        -------
+        Tuning
+            What was tried, and what was chosen; if nothing reaches the recall, the most thorough,
+            with a warning.
+        """
+        target = check_number(recall, "recall", least=0.0, strictly=True)
+        if target > 1:
+            raise ValueError(f"recall must be at most 1, but {recall} was given.")
+        k = check_whole_number(k, "k")
+        live = self._live
+        Q, own = _asked_of(live, self._sample() if queries is None else queries)
+        truth = self._truth(live, Q, own, k)
+        efforts = self._efforts(live, k)
+        if not efforts:
+            return Tuning(target, self._recall(live, Q, own, k, truth), None)
+
+        def measure(effort: int) -> Step:
+            self._set_effort(live, effort)
+            begin = perf_counter()
+            served = self._recall(live, Q, own, k, truth)
+            return Step(effort, served, n_rows(Q) / (perf_counter() - begin))
+
+        chosen, steps = least_effort(efforts, target, measure)
+        self._set_effort(live, chosen.effort)
+        if chosen.recall < target:
+            warnings.warn(
+                f"the engine {live.engine!r} serves a recall of {chosen.recall:.3f} at most, not "
+                f"{target}: fold='both' or engine='exact' serve more.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return Tuning(target, chosen.recall, chosen.effort, steps)
+
+    def _efforts(self, live: _Live, k: int) -> list[int]:
+        if not live.serving.reranks:
+            return live.store.efforts(k)
+        n_items = len(live.store)
+        return sorted({min(k * 2**power, n_items) for power in range(16)})
+
+    def _set_effort(self, live: _Live, effort: int) -> None:
+        """Set how many candidates are scored again, or how thorough the engine searches."""
+        if live.serving.reranks:
+            self.n_candidates = effort
+            if not live.store.is_exact:
+                within = live.store.efforts(effort)
+                live.store.effort = min((e for e in within if e >= effort), default=within[-1])
+        else:
+            live.store.effort = effort
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to one file; `likewise.load` opens it.
+
+        The file is whole or not there, and a process that reads the old one goes on reading it.
+        For pgvector the file says where the table is, without a password.
+        """
+        _files.save(self, path)
+
+    def _parts_for_file(self) -> dict[str, Any]:
+        with self._lock:
+            return parts_of_index(self)
+
+    @classmethod
+    def _from_file(cls, **parts: Any) -> "Index":
+        return index_from_parts(cls, parts)
+
+
+def _check_similarity(similarity: Any) -> None:
+    if not isinstance(similarity, Similarity):
+        raise TypeError(
+            "similarity must be a similarity, such as a learner's similarity_, but a "
+            f"{type(similarity).__name__} was given."
+        )
+
+
+def _asked_of(live: _Live, queries: Any) -> tuple[Any, np.ndarray | None]:
+    """Return queries as rows; and the slots of the items that are asked for, if they are stored."""
+    if not len(live.store):
+        raise ValueError("the index is empty: add items before searching.")
+    similarity = live.serving.similarity
+    ids = None if similarity.takes == "objects" else listed_ids(queries)
+    if ids is None:
+        return similarity.check_queries(queries, "queries"), None
+    refuse_unknown(ids, live.store, "queries")
+    slots = live.store.slots_of(ids)
+    try:
+        return similarity.check_queries(live.store.rows(slots), "stored items"), slots
+    except ValueError as error:
+        raise ValueError(
+            f"queries names stored items, which are not of the kind of the queries: {error}"
+        ) from error
+
+
+def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    missing = k - ids.shape[1]
+    if missing <= 0:
+        return ids, scores
+    ids = np.pad(ids.astype(object), ((0, 0), (0, missing)), constant_values=None)
+    return ids, np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
