@@ -59,7 +59,7 @@ class Explorer:
         """Return an item's neighbours before and after learning, with their ranks in both."""
         item = self._service.item(name)
         live, base = self._service.live, self._service.at(BASE)
-        asked = wire.Query(id=item.id)
+        asked = wire.Query(id=item.id, version=None)
         place = live.catalogue.places[str(item.id)]
         row = live.query_row(asked)
         with limit_threads(1):
@@ -176,7 +176,7 @@ class Explorer:
             }
         by_label = self._goodness_of_labels(base, live)
         found["goodness"] = by_label or found["goodness"]
-        found["served"] = self._service.served_recall(live, _RECALL_QUERIES, _RECALL_AT)
+        found["served"] = self._service.served_recall(_RECALL_QUERIES, _RECALL_AT)
         return found
 
     def _held_out(self) -> tuple[list[Any], Any]:
@@ -224,8 +224,8 @@ class Explorer:
             return None
         rows = live.catalogue.rows[chosen]
         both = [goodness(s.similarity, rows, labels) for s in (base, live)]
-        kept = [one.margins[~np.isnan(one.margins)] for one in both]
-        return _goodness("labels", *kept, said=(both[0].sentence, both[1].sentence))
+        before, after = (one.margins[~np.isnan(one.margins)] for one in both)
+        return _goodness("labels", before, after, (both[0].sentence, both[1].sentence))
 
     def _once(self, name: str, about: Any, make: Callable[[], Any]) -> Any:
         """Return what was made about something, the latest there is, or None until there is."""

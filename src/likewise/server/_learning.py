@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from time import monotonic
 
@@ -76,17 +77,16 @@ class LearningProcess:
         with self._lock:
             if self._process is None or self._process.stdin is None or self._stopping.is_set():
                 return
-            try:
+            # It may have ended, or have more to do already than it can.
+            with suppress(BrokenPipeError, BlockingIOError):
                 os.write(self._process.stdin.fileno(), line)
-            except (BrokenPipeError, BlockingIOError):
-                pass  # it has ended, or has more to do already than it can
 
 
 class _Pipe:
     """Standard input: its first line, whether something came since, and whether it has ended."""
 
     def __init__(self) -> None:
-        self.first = sys.stdin.buffer.readline()
+        self.first = _first_line()
         self.ended = False
         self._woken = Event()
         Thread(target=self._read, daemon=True).start()
@@ -97,10 +97,18 @@ class _Pipe:
         self._woken.clear()
 
     def _read(self) -> None:
-        while sys.stdin.buffer.read1(65_536):
+        while os.read(0, 65_536):
             self._woken.set()
         self.ended = True
         self._woken.set()
+
+
+def _first_line() -> bytes:
+    """Read a line byte by byte: nothing that follows it may be lost in a buffer."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+        line += byte
+    return line
 
 
 def _learn(pipe: _Pipe) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from likewise.server._catalogue import Catalogue
-from likewise.server._records import NotPossibleError, WrongRequestError
+from likewise.server._records import WrongRequestError
 from likewise.server._served import Served
 from likewise.server._wire import Query
-from likewise.similarities import Matches, Similarity
+from likewise.similarities import Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,6 @@ class Live:
             return False
         width = self.served.n_query_features
         return width is None or width == self.n_item_features
-
-    def nearest(self, rows: np.ndarray, k: int) -> Matches:
-        """Find the `k` items most alike to each row, looking at all of them."""
-        if not len(self.catalogue):
-            raise NotPossibleError("there are no items yet.")
-        matches = self.similarity.neighbors(rows, self.catalogue.rows, min(k, len(self.catalogue)))
-        return Matches(matches.ids, matches.scores)
 
     def scores(self, rows: np.ndarray, items: np.ndarray) -> np.ndarray:
         """Score rows of queries with rows of items."""

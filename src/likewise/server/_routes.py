@@ -76,7 +76,7 @@ async def undo_feedback(key: FeedbackKey, state: Shared) -> wire.Undone:
 async def teach_next(
     state: Shared, strategy: Annotated[Literal["informative", "random"], Query()] = "informative"
 ) -> wire.Question:
-    """Return a question: which is more like the query, left or right?"""
+    """Return a question: is left or right more like the query."""
     return await state.search(_question, state, strategy)
 
 

@@ -19,6 +19,7 @@ from likewise.tables import Columns, TableModel
 Kind = Literal["image", "text", "row"]
 _ROWS_AT_A_TIME = 1_000
 _SHOWN_LETTERS = 2_000
+_MOST_CELLS = 100
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -156,6 +157,13 @@ class Served:
         if is_sparse(rows):
             return [{}] * len(range(*part.indices(rows.shape[0])))
         piece = rows.slice(part.start, part.stop - part.start)
+        if len(rows.column_names) > _MOST_CELLS:  # of which only the words tell a person something
+            words = [
+                n
+                for n, t in zip(rows.schema.names, rows.schema.types, strict=True)
+                if n == self.label or str(t) in ("string", "large_string", "bool")
+            ]
+            piece = piece.select(words[:_MOST_CELLS])
         cells = [
             {key: value for key, value in row.items() if isinstance(value, _PLAIN)}
             for row in piece.to_pylist()

@@ -1,15 +1,18 @@
 """Everything a server does, without HTTP: searches, feedback, items, versions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
+from math import isfinite
 from secrets import token_hex
 from threading import Event, Lock, Thread
+from time import sleep
 from typing import Any
 
 import numpy as np
 
 from likewise._files import from_bytes, to_bytes
+from likewise.index import Index
 from likewise.server import _wire as wire
 from likewise.server._catalogue import Catalogue
 from likewise.server._feedback import digest_of, triplets_of
@@ -51,11 +54,11 @@ class Service:
         self.store = open_store(settings.place, schema=settings.schema)
         try:
             self._begin()
-            pulse = self.store.pulse()
             base = self._similarity(BASE)
+            self._index = Index(base, settings.engine)
             self.live = Live(self.served, BASE, base, Catalogue())
             self._following = Lock()
-            self.follow(pulse)
+            self.follow()
         except BaseException:
             self.store.close()
             raise
@@ -123,30 +126,38 @@ class Service:
 
     store_is_there = True
 
-    def follow(self, pulse: Pulse | None = None) -> Pulse:
+    def follow(self) -> Pulse:
         """Take over what has changed in the store: items, and the live version."""
         with self._following:
-            pulse = self.store.pulse() if pulse is None else pulse
-            live = self.live
+            pulse, live = self.store.pulse(), self.live
             catalogue, version, similarity = live.catalogue, live.version, live.similarity
             if pulse.change != catalogue.change:
                 catalogue = self._changed(catalogue)
             if pulse.live != version:
                 version, similarity = pulse.live, self._similarity(pulse.live)
+                self._index.swap(similarity)
             if catalogue is not live.catalogue or version != live.version:
                 # One assignment: whoever searches has the old one or the new one, whole.
                 self.live = Live(self.served, version, similarity, catalogue)
             return pulse
 
     def _changed(self, catalogue: Catalogue) -> Catalogue:
+        """Return the catalogue as the store has it now, and bring the index there."""
         came, went, change = self.store.items_since(catalogue.change)
-        revisions = set(went)
-        gone = (
-            {name for name, item in catalogue.items.items() if item.revision in revisions}
-            if revisions
-            else set()
-        )
-        return catalogue.after(came, gone, change)
+        replaced, revisions = {str(item.id) for item in came}, set(went)
+        gone = [
+            name
+            for name, item in catalogue.items.items()
+            if item.revision in revisions and name not in replaced
+        ]
+        for known in (False, True):
+            items = [item for item in came if (str(item.id) in catalogue.items) is known]
+            if items:
+                put = self._index.update if known else self._index.add
+                put([str(i.id) for i in items], np.array([i.vector for i in items]), _fields(items))
+        if gone:
+            self._index.remove(gone)
+        return catalogue.after(came, set(gone), change)
 
     @lru_cache(maxsize=4)  # noqa: B019 (a server has one service)
     def _similarity(self, version: int) -> Similarity:
@@ -170,18 +181,32 @@ class Service:
     def search(self, asked: wire.SearchRequest) -> wire.SearchAnswer:
         """Find the items most alike to a query."""
         live = self._knowing(asked)
-        row = live.query_row(asked)
         own = None if asked.id is None else str(asked.id)
-        matches = self._find(live, row, asked.k + (own is not None), asked.filter)
-        kept = [match for match in matches if str(match.id) != own][: asked.k]
-        return wire.SearchAnswer(matches=kept, model=live.version)
+        live, found = self._find(live, live.query_row(asked), asked.k + 1, asked.filter)
+        items = live.catalogue.items
+        kept = [(items[name], score) for name, score in found if name != own and name in items]
+        return wire.SearchAnswer(matches=_matches(kept[: asked.k]), model=live.version)
 
     def _find(
         self, live: Live, row: np.ndarray, k: int, where: dict[str, Any] | None
-    ) -> list[wire.Match]:
-        found = live.nearest(row, k)
-        items = live.catalogue.list
-        return [wire.Match(id=items[place].id, score=score) for place, score in found.row(0)]
+    ) -> tuple[Live, list[tuple[str, float]]]:
+        """Search; return also what has searched, since another version may have come meanwhile."""
+        if live.version != self.live.version:
+            return live, _searched(self._index_of(live.version, live.catalogue), row, k, where)
+        while True:
+            live = self.live
+            if self._index.similarity is live.similarity:
+                found = _searched(self._index, row, k, where)
+                if self._index.similarity is live.similarity:
+                    return live, found
+            sleep(0.001)  # the one has been exchanged, the other is about to be
+
+    @lru_cache(maxsize=2)  # noqa: B019 (a server has one service)
+    def _index_of(self, version: int, catalogue: Catalogue) -> Index:
+        """Return the items under another version than the live one."""
+        items = catalogue.list
+        index = Index(self._similarity(version), "exact")
+        return index.add([str(i.id) for i in items], catalogue.rows, _fields(items))
 
     def score(self, asked: wire.ScoreRequest) -> wire.ScoreAnswer:
         """Score some items with a query."""
@@ -190,16 +215,17 @@ class Service:
         rows = np.array([item.vector for item in items])
         scores = live.scores(live.query_row(asked), rows)[0].tolist()
         pairs = zip(items, scores, strict=True)
-        return wire.ScoreAnswer(
-            scores=[wire.Match(id=item.id, score=score) for item, score in pairs],
-            model=live.version,
-        )
+        return wire.ScoreAnswer(scores=_matches(pairs), model=live.version)
 
     def explain(self, asked: wire.ExplainRequest) -> wire.ExplainAnswer:
         """Say why an item scores as it does."""
         live = self._knowing(asked, asked.item)
         item = live.catalogue.item(asked.item)
         why = live.explain(live.query_row(asked), item.vector, asked.top)
+        if not isfinite(why.score):
+            raise WrongRequestError(
+                "the score is beyond the range of numbers: scale the query down."
+            )
         return wire.ExplainAnswer(
             score=why.score,
             terms=[wire.Term(**term._asdict()) for term in why],
@@ -214,27 +240,21 @@ class Service:
             self.follow()
         return self.at(asked.version)
 
-    def served_recall(self, live: Live, n_queries: int, k: int) -> wire.ServedRecall:
+    def served_recall(self, n_queries: int, k: int) -> wire.ServedRecall:
         """Measure the share of the truly best items that a search finds."""
-        asked = live.catalogue.sample(n_queries)
-        rows = live.catalogue.rows[asked]
-        truth = live.nearest(rows, k).ids.tolist()
-        items = live.catalogue.list
-        hits = [
-            len(
-                {items[place].id for place in best} & {m.id for m in self._find(live, row, k, None)}
-            )
-            for row, best in zip(rows[:, None], truth, strict=True)
-        ]
-        most = min(k, len(items))
+        live = self.live
+        names = [str(live.catalogue.list[place].id) for place in live.catalogue.sample(n_queries)]
         return wire.ServedRecall(
-            recall=sum(hits) / (len(hits) * most), k=k, n_queries=len(hits), engine=self.engine
+            recall=self._index.served_recall(names, k),
+            k=k,
+            n_queries=len(names),
+            engine=self.engine,
         )
 
     @property
     def engine(self) -> str:
         """What searches."""
-        return "exact"
+        return self._index.engine
 
     # Teach.
 
@@ -324,3 +344,29 @@ def _read_items(settings: Settings, served: Served) -> tuple[list[Any], str] | N
 
         rows = rows.append_column(table.target, pyarrow.array(table.labels.tolist()))
     return list(served.new_items(rows)), sha256(told).hexdigest()
+
+
+def _searched(
+    index: Index, row: np.ndarray, k: int, where: dict[str, Any] | None
+) -> list[tuple[str, float]]:
+    try:
+        return index.search(row, min(k, max(1, len(index))), where).row(0)
+    except ValueError as error:  # an unknown column in `where`, or numbers beyond all measure
+        raise WrongRequestError(str(error)) from error
+
+
+def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[wire.Match]:
+    matches = [wire.Match(id=item.id, score=score) for item, score in pairs]
+    if not all(isfinite(match.score) for match in matches):
+        raise WrongRequestError("the scores are beyond the range of numbers: scale the query down.")
+    return matches
+
+
+def _fields(items: Sequence[StoredItem]) -> dict[str, list[Any]]:
+    """Return the cells of rows, column by column, for searches that are filtered."""
+    names = dict.fromkeys(name for item in items for name in item.row if name != "image")
+    return {name: [_value(item.row.get(name)) for item in items] for name in names}
+
+
+def _value(cell: Any) -> Any:
+    return cell if isinstance(cell, str | int | float | bool) else None

@@ -246,7 +246,10 @@ class Store(ABC):
                 "where name = 'start' or name = ? order by entry desc limit 1",
                 ["start" if start else "latest"],
             )
-        return Checkpoint(*rows[0][:4], bytes(rows[0][4])) if rows else None
+        if not rows:
+            return None
+        entry, position, asked, foretold, state = rows[0]
+        return Checkpoint(entry, position, asked, foretold, bytes(state))
 
     def checkpoint_entry(self) -> int:
         """Return the last entry that the learner's last state knows."""
@@ -305,15 +308,7 @@ class Store(ABC):
                 "select number, origin, position, created, promoted, held, verdict, "
                 "similarity is not null from version order by number desc"
             )
-        return [
-            VersionInfo(
-                *row[:5],
-                bool(row[5]),
-                None if row[6] is None else Verdict(**json.loads(row[6])),
-                bool(row[7]),
-            )
-            for row in rows
-        ]
+        return [_version(*row) for row in rows]
 
     def similarity(self, version: int) -> bytes:
         """Return a version's numbers, as a model file holds them."""
@@ -461,3 +456,19 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     number, first, body, undoes, key, at = row
     triplets = tuple((q, c, f, w) for q, c, f, w in json.loads(body))
     return Entry(number, first, triplets, undoes, key, at)
+
+
+def _version(
+    number: int,
+    origin: str,
+    position: int,
+    created: float,
+    promoted: float | None,
+    held: int,
+    verdict: str | None,
+    available: Any,
+) -> VersionInfo:
+    judged = None if verdict is None else Verdict(**json.loads(verdict))
+    return VersionInfo(
+        number, origin, position, created, promoted, bool(held), judged, bool(available)
+    )

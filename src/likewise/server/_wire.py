@@ -371,7 +371,7 @@ class Summary(BaseModel):
     name: str
     n_items: int
     n_query_features: int | None
-    n_item_features: int
+    n_item_features: int | None
     kind: Literal["image", "text", "row"]
     columns: list[str]
     label: str | None
