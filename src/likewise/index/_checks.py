@@ -10,6 +10,7 @@ from likewise._validation import is_sparse, n_rows
 from likewise.similarities import Similarity, as_objects
 
 _LISTED = 3
+_SUGGESTED_FROM = 10_000  # ids: comparing with more takes too long for a hint
 
 
 def check_ids(ids: Any) -> list[Any]:
@@ -51,8 +52,9 @@ def check_items(similarity: Similarity, items: Any, n_ids: int) -> Any:
 
 def refuse_known(ids: list[Any], store: Any) -> None:
     """Refuse ids that are stored already."""
-    known = [identifier for identifier in ids if identifier in store]
-    if known:
+    stored = store.known(ids)
+    if stored:
+        known = [identifier for identifier in ids if identifier in stored]
         raise ValueError(
             f"ids must be new, but {_few(known)} stored already: use update to replace an item."
         )
@@ -60,10 +62,12 @@ def refuse_known(ids: list[Any], store: Any) -> None:
 
 def refuse_unknown(ids: list[Any], store: Any, name: str = "ids") -> None:
     """Refuse ids that are not stored; suggest the nearest."""
-    missing = [identifier for identifier in ids if identifier not in store]
+    stored = store.known(ids)
+    missing = [identifier for identifier in ids if identifier not in stored]
     if not missing:
         return
-    near = get_close_matches(str(missing[0]), [str(i) for i in store.ids[:10_000]], n=1)
+    known = store.ids if len(store) <= _SUGGESTED_FROM else []
+    near = get_close_matches(str(missing[0]), map(str, known), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"{name} must be stored, but {_few(missing)} not.{hint}")
 

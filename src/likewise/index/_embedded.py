@@ -42,8 +42,14 @@ class Embedded:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def __contains__(self, identifier: Any) -> bool:
-        return identifier in self._slots
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to find."""
+        return not self._slots
+
+    def known(self, ids: list[Any]) -> set[Any]:
+        """Return those ids that are stored."""
+        return {identifier for identifier in ids if identifier in self._slots}
 
     @property
     def ids(self) -> list[Any]:
@@ -229,7 +235,7 @@ class Embedded:
         self._slots = dict(zip(ids, slots.tolist(), strict=True))
         names = as_ids(ids)
         self._ids.append(_spread(names, slots, n_slots))
-        if self._items is not None:
+        if self._items is not None and items is not None:
             self._items.append(_spread(items, slots, n_slots))
         spread = {
             name: _spread(as_objects(v), slots, n_slots).tolist()

@@ -79,7 +79,12 @@ class Store(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __contains__(self, identifier: Any) -> bool: ...
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to find."""
+
+    def known(self, ids: list[Any]) -> set[Any]:
+        """Return those ids that are stored."""
 
     @property
     def ids(self) -> list[Any]:
@@ -117,7 +122,7 @@ class Store(Protocol):
         """Return what limits a search to items that satisfy `where`; None for no limit."""
 
     def n_allowed(self, allowed: Any) -> int:
-        """Return how many items a search may find."""
+        """Return how many items a search may find, or an upper bound."""
 
     def search(self, folded: Any, k: int, allowed: Any) -> Found:
         """Find the `k` best slots of each folded query."""

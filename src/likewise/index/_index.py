@@ -162,7 +162,7 @@ class Index:
         return len(self._live.store)
 
     def __contains__(self, identifier: object) -> bool:
-        return identifier in self._live.store
+        return bool(self._live.store.known([identifier]))
 
     def __repr__(self) -> str:
         return f"Index({len(self)} items, engine={self.engine!r}, {self.similarity!r})"
@@ -216,7 +216,7 @@ class Index:
         if is_sparse(items) and live.serving.by is not None:
             items = items.toarray()
         n_items = len(live.store) + n_rows(items)
-        kind, reason = chosen_kind(
+        kind, _ = chosen_kind(
             self._asked, n_items, can_fold=live.serving.by is not None and not is_sparse(items)
         )
         if kind.name != live.engine:
@@ -446,7 +446,7 @@ def _check_similarity(similarity: Any) -> None:
 
 def _asked_of(live: _Live, queries: Any) -> tuple[Any, np.ndarray | None]:
     """Return queries as rows; and the slots of the items that are asked for, if they are stored."""
-    if not len(live.store):
+    if live.store.is_empty:
         raise ValueError("the index is empty: add items before searching.")
     similarity = live.serving.similarity
     ids = None if similarity.takes == "objects" else listed_ids(queries)
@@ -466,5 +466,6 @@ def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np
     missing = k - ids.shape[1]
     if missing <= 0:
         return ids, scores
-    ids = np.pad(ids.astype(object), ((0, 0), (0, missing)), constant_values=None)
-    return ids, np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
+    padded = np.full((len(ids), k), None, dtype=object)
+    padded[:, : ids.shape[1]] = ids
+    return padded, np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)

@@ -31,8 +31,15 @@ def best_of(
         _best_of_block(serving, store, Q[block], k, allowed, n_items, n_candidates)
         for block in slices(n_rows(Q), _QUERIES_AT_A_TIME)
     ]
-    slots, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return slots, scores
+    widest = max(slots.shape[1] for slots, _ in found)
+    slots, scores = zip(*(_widened(*part, widest) for part in found), strict=True)
+    return np.concatenate(slots), np.concatenate(scores)
+
+
+def _widened(slots: np.ndarray, scores: np.ndarray, k: int) -> Best:
+    missing = ((0, 0), (0, k - slots.shape[1]))
+    slots = np.pad(slots, missing, constant_values=NO_SLOT)
+    return slots, np.pad(scores, missing, constant_values=-np.inf)
 
 
 def _is_scored(serving: Serving, store: Embedded, allowed: Any, n_items: int) -> bool:
@@ -79,18 +86,21 @@ def _made_sure(
     while len(open_):
         found = store.search(folded[open_], n_found, allowed)
         again = _scores_again(serving, store, Q[open_], found)
-        slots[open_], scores[open_] = _sorted(found.slots, again, k)
-        if n_found >= n_items:
-            break
+        best = _sorted(found.slots, again, k)
+        slots[open_, : best[0].shape[1]], scores[open_, : best[0].shape[1]] = best
+        if n_found >= n_items or found.slots.shape[1] < n_found:
+            break  # all there is was scored
         most = optimistic(found, off[open_], serving.metric)
         beyond = serving.unfold(most[:, None], Q[open_])[:, 0]
-        open_ = open_[~(scores[open_, -1] > beyond)]
+        open_ = open_[(found.slots[:, -1] != NO_SLOT) & ~(scores[open_, -1] > beyond)]
         n_found = min(n_found * 4, n_items)
     return slots, scores
 
 
 def _scores_again(serving: Serving, store: Store, Q: Any, found: Found) -> np.ndarray:
     missing = found.slots == NO_SLOT
+    if missing.all():
+        return np.full(found.slots.shape, -np.inf)
     known = np.where(missing, found.slots.max(), found.slots)  # any that is there
     distinct, places = np.unique(known, return_inverse=True)
     rows = store.rows(distinct)[places.reshape(known.shape)]

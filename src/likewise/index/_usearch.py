@@ -154,7 +154,11 @@ class UsearchEngine:
             if kept.sum(axis=1).min() >= n_wanted or n_fetched >= len(self._index):
                 order = np.argsort(~kept, axis=1, kind="stable")
                 slots = np.where(kept, slots, NO_SLOT)
-                return _cut(*(np.take_along_axis(part, order, 1) for part in (slots, values)), k)
+                return _cut(
+                    np.take_along_axis(slots, order, axis=1),
+                    np.take_along_axis(values, order, axis=1),
+                    k,
+                )
             n_fetched *= 2
 
     def _fetched(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
