@@ -9,7 +9,9 @@ from likewise.cli import (
     _datasets,
     _evaluate,
     _explain,
+    _export,
     _fit,
+    _index,
     _learners,
     _reproduce,
     _search,
@@ -28,11 +30,13 @@ for module in (
     _evaluate,
     _search,
     _explain,
+    _export,
     _datasets,
     _learners,
     _reproduce,
 ):
     app.command(name=module.__name__.rpartition("_")[2])(module.command)
+app.add_typer(_index.app, name="index")
 
 
 def _version(asked: bool) -> None:
