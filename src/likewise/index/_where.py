@@ -103,10 +103,9 @@ class Fields:
             if name not in columns:
                 raise unknown_name(name, "a field in where", sorted(columns))
             values = columns[name].all()[:n_slots]
-            among = wanted if isinstance(wanted, list) else [wanted]
             hit = np.zeros(n_slots, bool)
-            for value in among:
-                hit[: len(values)] |= np.array([v == value for v in values], bool)
+            for value in wanted if isinstance(wanted, list) else [wanted]:
+                hit[: len(values)] |= values == value
             chosen &= hit
         return chosen
 
