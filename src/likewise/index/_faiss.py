@@ -124,8 +124,8 @@ class FaissEngine:
             else self._faiss.METRIC_INNER_PRODUCT
         )
         cells = self._faiss.IndexIVFFlat(quantizer, width, n_cells, measure)
-        cells.own_fields = False
-        cells.kept_quantizer = quantizer  # or Python would free it under faiss's hands
+        quantizer.this.disown()  # from here on the cells free it
+        cells.own_fields = True
         return cells
 
     def remove(self, slots: np.ndarray) -> None:

@@ -10,8 +10,10 @@ from likewise.index._embedded import Embedded
 from likewise.index._engine import NO_SLOT, Found, Store, optimistic
 from likewise.index._serving import Serving
 
-_QUERIES_AT_A_TIME = 512
-_SPARE = 16  # candidates beyond k, whose order rounding may have mixed up
+_QUERIES_AT_A_TIME = (
+    1000  # not a power of two: rows that lie so apart fight for one place in the cache
+)
+_SPARE = 8  # candidates beyond k, whose order rounding may have mixed up
 _FEW = 20_000  # items: so many are scored one and all rather than searched for
 
 Best = tuple[np.ndarray, np.ndarray]  # slots and scores, both (n_queries, k)

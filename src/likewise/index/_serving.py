@@ -88,7 +88,9 @@ class Serving:
             scores = np.einsum("qd,qkd->qk", _times(Q, similarity.W), candidates)
             if similarity.norm == "none":
                 return scores
-            size = np.linalg.norm(Q, axis=1)[:, None] * np.linalg.norm(candidates, axis=2)
+            squares = np.einsum("qkd,qkd->qk", candidates, candidates)
+            squares *= np.einsum("qd,qd->q", Q, Q)[:, None]
+            size = np.sqrt(squares)
             return np.divide(scores, size, out=np.zeros_like(scores), where=size > 0)
         n_queries, k, width = candidates.shape
         pairs = similarity.score_pairs(np.repeat(Q, k, axis=0), candidates.reshape(-1, width))
