@@ -6,6 +6,7 @@ Loaded, and compiled, when first used: ``kernels.scan_products(...)``.
 from likewise._lazy import attach
 
 _HOMES = {
+    "SilaProblem": "_sila",
     "add_rows": "_gather",
     "add_staged_losses": "_stumps",
     "add_weights": "_stumps",

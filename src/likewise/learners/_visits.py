@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from likewise import kernels
-from likewise._validation import Rows
+from likewise._validation import Rows, is_sparse
 from likewise.learners._voted import Form, Updates, VotedSum
 from likewise.similarities._rows import (
     map_rows,
@@ -32,6 +32,7 @@ _NORMS = {"none": 0, "cosine": 0, "dice": 1, "jaccard": 2}  # cosine: the rows h
 GRAM_BYTES = 2**30  # up to 11,585 rows
 _SCORES_IN_BLOCK = 2**21
 _MOST_ROWS_IN_BLOCK = 256
+_WIDEST_SINGLE = 2_048  # beyond, too much would have to be computed again
 _MISTAKES_IN_BLOCK = 24  # about as many as cost no more than another product
 _CAPACITY = 64
 _RARE = 0.02  # below this share of mistakes, bounds are worth their keep
@@ -46,6 +47,8 @@ class SortedRows:
         Number of each row before it was sorted.
     X : array or CSR
         Of unit length for the cosine.
+    rounded : array or CSR
+        The same in single precision, where that can decide most; else the same.
     labels : (n,) int64
     segments : (n_classes + 1,) int64
         Where the classes begin.
@@ -59,12 +62,17 @@ class SortedRows:
         self.X = to_unit_length(X) if norm == "cosine" else X
         self.norm = _NORMS[norm]
         self.sizes = sums(X) if self.norm else np.zeros(len(labels))
+        # Rows of unit length: how far off single precision is follows from their width alone.
+        single = norm == "cosine" and not is_sparse(X) and X.shape[1] <= _WIDEST_SINGLE
+        self.rounded = self.X.astype(np.float32) if single else self.X
 
     @cached_property
     def gram(self) -> np.ndarray:
         """All inner products, where there is room for them; else an empty matrix."""
-        n = len(self.labels)
-        return products(self.X, self.X) if n * n * 8 <= GRAM_BYTES else np.empty((0, 0))
+        n, dtype = len(self.labels), self.rounded.dtype
+        if n * n * dtype.itemsize > GRAM_BYTES:
+            return np.empty((0, 0), dtype)
+        return products(self.rounded, self.rounded)
 
     def inverse_norms(self, rows: np.ndarray, partners: np.ndarray) -> np.ndarray:
         """Return 1/N of pairs of rows, 0 where N is 0."""
@@ -102,19 +110,22 @@ class Visits:
     ) -> None:
         n, k = targets.shape
         self.rows, self.voted = rows, voted
-        self._group, self._reach = group, reach
-        self._spans = rows.segments[reach]
-        self._targets = np.maximum(targets, 0)
-        pairs = np.repeat(np.arange(n), k), self._targets.ravel()
-        self._target_weights = rows.inverse_norms(*pairs).reshape(n, k) * (targets >= 0)
-        sizes = self._spans[:, 1] - self._spans[:, 0] + self._spans[:, 3] - self._spans[:, 2]
-        self._n_others = np.minimum(sizes, k)[group]
-        self._inverse = self._inverse_norm_bounds()
+        spans = rows.segments[reach]
+        n_reached = spans[:, 1] - spans[:, 0] + spans[:, 3] - spans[:, 2]
+        present, targets = targets >= 0, np.maximum(targets, 0)
+        weights = rows.inverse_norms(np.repeat(np.arange(n), k), targets.ravel()).reshape(n, k)
+        self._problem = kernels.SilaProblem(
+            rows.norm, voted.form == "symmetric", rows.sizes, rows.original, rows.segments, reach,
+            spans, group, targets, weights * present, *_inverse_norm_bounds(rows, spans, group),
+            np.minimum(n_reached, k)[group],
+        )  # fmt: skip
         self._mistakes = np.empty(_CAPACITY, np.int64)
         self._others = np.empty((_CAPACITY, k), np.int64)
         self._other_weights = np.empty((_CAPACITY, k))
-        no_pairs = voted.form == "diagonal"
-        self._left, self._right = (np.empty((0 if no_pairs else _CAPACITY, n)) for _ in range(2))
+        shape = 0 if voted.form == "diagonal" else _CAPACITY, n
+        self._left, self._right = (np.empty(shape, rows.rounded.dtype) for _ in range(2))
+        size = min(_MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n))
+        self._scores = np.empty((size, n), np.float32)
         self._bounds = np.full(n, -np.inf)
         self._tracking = False
         self._share = 0.5  # of mistakes, in the last epoch
@@ -158,23 +169,23 @@ class Visits:
         """Visit rows until a mistake makes the rest of the block worthless; learn from mistakes."""
         rows = self._order[places]
         X, voted = self.rows.X, self.voted
-        diagonal, symmetric = voted.form == "diagonal", voted.form == "symmetric"
-        block = products(map_rows(X[rows], voted.A), X)
-        gram = np.empty((0, 0)) if diagonal else self.rows.gram
-        inner, inner_rows = np.empty((0, 0)), rows
+        queries = map_rows(X[rows], voted.A)
+        block = self._block(queries)
+        diagonal = voted.form == "diagonal"
+        gram = np.empty((0, 0), block.dtype) if diagonal else self.rows.gram
+        inner, inner_rows = np.empty((1, 0)), rows
         if self.rows.norm == 2:
             inner = self.rows.gram
             if len(inner) == 0:
                 inner, inner_rows = products(X[rows], X), np.arange(len(rows))
+        exact = (np.empty((0, 0)),) * 2 if self.rows.rounded is X else (queries, X)
         at = n_mistakes = 0
         while True:
             before = n_mistakes
             at, n_mistakes = kernels.visit_rows(
-                at, rows, places, self._order, block, self.rows.norm, self.rows.sizes, inner,
-                inner_rows, self._spans, self.rows.segments, self._reach, self._group,
-                self.rows.original, self._targets, self._target_weights, *self._inverse,
-                self._n_others, gram, symmetric, self._left, self._right, n_mistakes,
-                self._mistakes, self._others, self._other_weights, self._tracking, self._bounds,
+                at, rows, places, self._order, block, *exact, self._problem, inner, inner_rows,
+                gram, self._left, self._right, n_mistakes, self._mistakes, self._others,
+                self._other_weights, self._tracking, self._bounds,
             )  # fmt: skip
             if n_mistakes == before or diagonal or len(gram):
                 break
@@ -184,10 +195,18 @@ class Visits:
             voted.add(made)
         return at, n_mistakes
 
+    def _block(self, queries: Rows) -> np.ndarray:
+        """Return the scores of queries with all rows."""
+        rounded = self.rows.rounded
+        if rounded is self.rows.X:
+            return products(queries, rounded)
+        out = self._scores[: len(queries)]
+        return np.matmul(queries.astype(np.float32), rounded.T, out=out)
+
     def _updates(self, rows: np.ndarray, places: np.ndarray, which: slice) -> Updates:
         at = self._mistakes[which]
-        partners = self._targets[rows[at]], self._others[which]
-        weights = self._target_weights[rows[at]], -self._other_weights[which]
+        partners = self._problem.targets[rows[at]], self._others[which]
+        weights = self._problem.target_weights[rows[at]], -self._other_weights[which]
         return Updates(
             rows[at], np.hstack(partners), np.hstack(weights), self.voted.n_visits + places[at]
         )
@@ -200,28 +219,29 @@ class Visits:
         self._left[last], self._right[last] = (X @ pair.T).T
         if self._tracking:
             kernels.lower_bounds(
-                self._left[last], self._right[last], self.voted.form == "symmetric",
-                self.rows.segments, self._reach, self._group, self._targets,
-                self._target_weights, *self._inverse, self._n_others, self._bounds,
-            )  # fmt: skip
+                self._left[last], self._right[last], self._problem, X.shape[1], self._bounds
+            )
 
-    def _inverse_norm_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the most and the least that 1/N can be between a row and its others."""
-        n, sizes = len(self._group), self.rows.sizes
-        if self.rows.norm == 0:
-            return np.ones(n), np.ones(n)
-        least, most = np.empty(len(self._spans)), np.empty(len(self._spans))
-        for number, (a, b, c, d) in enumerate(self._spans):
-            others = np.concatenate([sizes[a:b], sizes[c:d]])
-            positive = others[others > 0]  # what is zero scores 0, whatever is learned
-            least[number] = positive.min(initial=np.inf)
-            most[number] = positive.max(initial=0.0)
-        least, most = least[self._group], most[self._group]
-        # xᵀy ≤ min(‖x‖₁, ‖y‖₁) for values in [0, 1], so Jaccard's N is at least the larger
-        smallest = sizes + least if self.rows.norm == 1 else np.maximum(sizes, least)
-        largest = sizes + most
-        inverse = [np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)]
-        return inverse[0], inverse[1]
+
+def _inverse_norm_bounds(
+    rows: SortedRows, spans: np.ndarray, group: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most and the least that 1/N can be between a row and its others."""
+    n, sizes = len(group), rows.sizes
+    if rows.norm == 0:
+        return np.ones(n), np.ones(n)
+    least, most = np.empty(len(spans)), np.empty(len(spans))
+    for number, (a, b, c, d) in enumerate(spans):
+        others = np.concatenate([sizes[a:b], sizes[c:d]])
+        positive = others[others > 0]  # what is zero scores 0, whatever is learned
+        least[number] = positive.min(initial=np.inf)
+        most[number] = positive.max(initial=0.0)
+    least, most = least[group], most[group]
+    # xᵀy ≤ min(‖x‖₁, ‖y‖₁) for values in [0, 1], so Jaccard's N is at least the larger
+    smallest = sizes + least if rows.norm == 1 else np.maximum(sizes, least)
+    largest = sizes + most
+    inverse = [np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)]
+    return inverse[0], inverse[1]
 
 
 def starting_matrix(n_features: int, form: Form, init: str, norm: str) -> np.ndarray:
