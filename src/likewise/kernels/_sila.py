@@ -57,17 +57,17 @@ class SilaProblem(NamedTuple):
 
 
 @kernel
-def _add_pairs(left, right, n_pairs, row, start, stop, out):
+def _add_pairs(left, right, n_pairs, row, strip, out):
     """Add left[u, row] right[u] of every pair; four at a time, to pass less often over `out`."""
     whole = n_pairs - n_pairs % 4
     for u in range(0, whole, 4):
         a, b, c, d = left[u, row], left[u + 1, row], left[u + 2, row], left[u + 3, row]
-        p, q, r, s = right[u], right[u + 1], right[u + 2], right[u + 3]
-        for j in range(start, stop):
+        p, q, r, s = right[u, strip], right[u + 1, strip], right[u + 2, strip], right[u + 3, strip]
+        for j in range(out.shape[0]):
             out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
     for u in range(whole, n_pairs):
-        a, p = left[u, row], right[u]
-        for j in range(start, stop):
+        a, p = left[u, row], right[u, strip]
+        for j in range(out.shape[0]):
             out[j] += a * p[j]
 
 
@@ -75,13 +75,12 @@ def _add_pairs(left, right, n_pairs, row, start, stop, out):
 def _changed_scores(block, left, right, n_mistakes, symmetric, row, out):
     """Write a row of the block with what the block's mistakes have added to it."""
     n = out.shape[0]
+    out[:] = block
     for start in range(0, n, _STRIP):
-        stop = min(start + _STRIP, n)
-        for j in range(start, stop):
-            out[j] = block[j]
-        _add_pairs(left, right, n_mistakes, row, start, stop, out)
+        strip = slice(start, min(start + _STRIP, n))
+        _add_pairs(left, right, n_mistakes, row, strip, out[strip])
         if symmetric:
-            _add_pairs(right, left, n_mistakes, row, start, stop, out)
+            _add_pairs(right, left, n_mistakes, row, strip, out[strip])
 
 
 @kernel
@@ -135,9 +134,9 @@ def _nearest_others(scores, spans, original, best, rows):
             stop = min(start + 64, end)
             if found == size:
                 # without a branch, so that many are compared at a time: most strips have none
-                worst, hits = best[size - 1], 0
-                for j in range(start, stop):
-                    hits += scores[j] >= worst
+                strip, worst, hits = scores[start:stop], best[size - 1], 0
+                for j in range(strip.shape[0]):
+                    hits += strip[j] >= worst
                 if hits == 0:
                     continue
             for j in range(start, stop):

@@ -33,7 +33,7 @@ GRAM_BYTES = 2**30  # up to 11,585 rows
 _SCORES_IN_BLOCK = 2**21
 _MOST_ROWS_IN_BLOCK = 256
 _WIDEST_SINGLE = 2_048  # beyond, too much would have to be computed again
-_MISTAKES_IN_BLOCK = 24  # about as many as cost no more than another product
+_MISTAKES_IN_BLOCK = 32  # about as many as cost no more than another product
 _CAPACITY = 64
 _RARE = 0.02  # below this share of mistakes, bounds are worth their keep
 
