@@ -35,6 +35,7 @@ _MOST_ROWS_IN_BLOCK = 256
 _WIDEST_SINGLE = 2_048  # beyond, too much would have to be computed again
 _MISTAKES_IN_BLOCK = 32  # about as many as cost no more than another product
 _CAPACITY = 64
+_NARROW = 32  # features, up to which a product for each visit is soon done
 _RARE = 0.02  # below this share of mistakes, bounds are worth their keep
 
 
@@ -73,6 +74,11 @@ class SortedRows:
         if n * n * dtype.itemsize > GRAM_BYTES:
             return np.empty((0, 0), dtype)
         return products(self.rounded, self.rounded)
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The rows as columns."""
+        return np.ascontiguousarray(self.X.T)
 
     def inverse_norms(self, rows: np.ndarray, partners: np.ndarray) -> np.ndarray:
         """Return 1/N of pairs of rows, 0 where N is 0."""
@@ -119,10 +125,13 @@ class Visits:
             spans, group, targets, weights * present, *_inverse_norm_bounds(rows, spans, group),
             np.minimum(n_reached, k)[group],
         )  # fmt: skip
-        self._mistakes = np.empty(_CAPACITY, np.int64)
-        self._others = np.empty((_CAPACITY, k), np.int64)
-        self._other_weights = np.empty((_CAPACITY, k))
-        shape = 0 if voted.form == "diagonal" else _CAPACITY, n
+        diagonal = voted.form == "diagonal"
+        self._often = often_enough(rows, diagonal)
+        capacity = _CAPACITY if self._often >= 1 else max(n, _CAPACITY)
+        self._mistakes = np.empty(capacity, np.int64)
+        self._others = np.empty((capacity, k), np.int64)
+        self._other_weights = np.empty((capacity, k))
+        shape = 1 if diagonal else _CAPACITY, n
         self._left, self._right = (np.empty(shape, rows.rounded.dtype) for _ in range(2))
         size = min(_MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n))
         self._scores = np.empty((size, n), np.float32)
@@ -138,6 +147,8 @@ class Visits:
             self.voted.n_visits += n
             return 0, 0
         self._order = order
+        if self._share > self._often:
+            n_mistakes, n_scored, at = self._visit_each(), n, n
         while at < n:
             places = self._candidates(at)
             if len(places) == 0:
@@ -152,6 +163,19 @@ class Visits:
             self._tracking = True
             self._bounds.fill(-np.inf)
         return n_mistakes, n_scored
+
+    def _visit_each(self) -> int:
+        """Visit all rows, each by a product of its own, and learn from mistakes."""
+        voted, n = self.voted, len(self._order)
+        diagonal = voted.form == "diagonal"
+        inner = self.rows.gram if self.rows.norm == 2 else np.empty((1, 0))
+        n_mistakes = kernels.visit_each(
+            self._order, self.rows.columns, np.atleast_2d(voted.A.copy()), diagonal,
+            self._problem, inner, self._mistakes, self._others, self._other_weights,
+        )  # fmt: skip
+        if n_mistakes:
+            voted.add(self._updates(self._order, np.arange(n), slice(0, n_mistakes)))
+        return n_mistakes
 
     def _candidates(self, at: int) -> np.ndarray:
         """Return the places, from `at` on, of the next rows that may be mistakes."""
@@ -221,6 +245,16 @@ class Visits:
             kernels.lower_bounds(
                 self._left[last], self._right[last], self._problem, X.shape[1], self._bounds
             )
+
+
+def often_enough(rows: SortedRows, diagonal: bool) -> float:
+    """Return the share of mistakes above which a product for each visit beats blocks."""
+    n, n_features = rows.X.shape
+    if is_sparse(rows.X) or (rows.norm == 2 and len(rows.gram) == 0):
+        return 1.0
+    if diagonal:  # each mistake ends its block
+        return 0.01 + n * n_features / 4e6
+    return 0.1 if n_features <= _NARROW else 1.0
 
 
 def _inverse_norm_bounds(
