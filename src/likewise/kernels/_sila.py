@@ -125,7 +125,8 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
 
 
 @kernel
-def visit_each(order, columns, A, diagonal, problem, inner, mistakes, others, other_weights):
+def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, mistakes, others,
+               other_weights):  # fmt: skip
     """Visit every row, each by a product of its own, and change A; return how many mistakes.
 
     For narrow rows or a diagonal, where blocks cost more than they save.
@@ -134,7 +135,9 @@ def visit_each(order, columns, A, diagonal, problem, inner, mistakes, others, ot
     ----------
     order : (n,) int64, the rows, as they are visited
     columns : (n_features, n), the rows as columns
-    A : (n_features, n_features), changed in place; the diagonal as one row
+    A, weighted : (n_features, n_features), changed in place; of the diagonal form one row
+        What a mistake adds, and what it adds times the number of visits before it.
+    n_visits : int, how many there have been
     diagonal : bool
     problem : SilaProblem
     inner : (n, n), xᵀy; for Jaccard
@@ -164,25 +167,37 @@ def visit_each(order, columns, A, diagonal, problem, inner, mistakes, others, ot
             continue
         mistakes[u] = at
         list_others(row, nearest[:found], problem, products, others[u], other_weights[u])
-        _learn(columns, row, diagonal, problem, others[u], other_weights[u], query, A)
+        _difference(columns, row, problem, others[u], other_weights[u], query)
+        _learn(columns[:, row], query, diagonal, problem.symmetric, n_visits + at, A, weighted)
         u += 1
     return u
 
 
 @kernel
-def _learn(columns, row, diagonal, problem, others, other_weights, difference, A):
-    """Add x dᵀ, and for the symmetric form d xᵀ, to A; `difference` is there to be written."""
-    p = columns.shape[0]
-    for f in range(p):
-        difference[f] = 0.0
+def _difference(columns, row, problem, others, other_weights, out):
+    """Write d = Σ y/N − Σ z/N of a mistake."""
+    for f in range(out.shape[0]):
+        out[f] = 0.0
         for t in range(others.shape[0]):
             near, far = columns[f, problem.targets[row, t]], columns[f, others[t]]
-            difference[f] += problem.target_weights[row, t] * near - other_weights[t] * far
+            out[f] += problem.target_weights[row, t] * near - other_weights[t] * far
+
+
+@kernel
+def _learn(x, d, diagonal, symmetric, n_visits, A, weighted):
+    """Add x dᵀ, and for the symmetric form d xᵀ, which is kept symmetric to the last bit."""
+    p = x.shape[0]
+    if diagonal:
+        for f in range(p):
+            A[0, f] += x[f] * d[f]
+            weighted[0, f] += n_visits * (x[f] * d[f])
+        return
     for f in range(p):
-        if diagonal:
-            A[0, f] += columns[f, row] * difference[f]
-            continue
-        for g in range(p):
-            A[f, g] += columns[f, row] * difference[g]
-            if problem.symmetric:
-                A[f, g] += difference[f] * columns[g, row]
+        for g in range(f if symmetric else 0, p):
+            change = x[f] * d[g]
+            if symmetric:
+                change += d[f] * x[g]
+            A[f, g] += change
+            weighted[f, g] += n_visits * change
+            if symmetric:
+                A[g, f], weighted[g, f] = A[f, g], weighted[f, g]

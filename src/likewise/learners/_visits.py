@@ -166,15 +166,18 @@ class Visits:
 
     def _visit_each(self) -> int:
         """Visit all rows, each by a product of its own, and learn from mistakes."""
-        voted, n = self.voted, len(self._order)
-        diagonal = voted.form == "diagonal"
+        voted, order = self.voted, self._order
         inner = self.rows.gram if self.rows.norm == 2 else np.empty((1, 0))
         n_mistakes = kernels.visit_each(
-            self._order, self.rows.columns, np.atleast_2d(voted.A.copy()), diagonal,
-            self._problem, inner, self._mistakes, self._others, self._other_weights,
+            order, self.rows.columns, np.atleast_2d(voted.A), np.atleast_2d(voted.weighted),
+            voted.n_visits, voted.form == "diagonal", self._problem, inner, self._mistakes,
+            self._others, self._other_weights,
         )  # fmt: skip
         if n_mistakes:
-            voted.add(self._updates(self._order, np.arange(n), slice(0, n_mistakes)))
+            updates = None
+            if voted.tail is not None:
+                updates = self._updates(order, np.arange(len(order)), slice(0, n_mistakes))
+            voted.note(n_mistakes, voted.n_visits + int(self._mistakes[0]), updates)
         return n_mistakes
 
     def _candidates(self, at: int) -> np.ndarray:
