@@ -69,7 +69,7 @@ class Visited:
         return [j for j in np.flatnonzero(self.labels == self.labels[i]) if j != i]
 
     def twin(self, rows, form):
-        """Return the matrix after each visit, and places and others of mistakes, by the formulas."""
+        """Return the matrix after each visit, and where the mistakes are and their others."""
         A = np.diag(np.diag(self.A)) if form == "diagonal" else self.A
         steps = oracle.visits(A, self.X, rows, self.T, self.others, self.k, form, self.norm)
         matrices, others = zip(*steps, strict=True)

@@ -10,6 +10,7 @@ from tests.oracles import sila as oracle
 
 import likewise as lw
 from likewise.learners import _visits
+from likewise.learners._epochs import hold_out
 
 FORMS = ("square", "symmetric", "diagonal")
 NORMS = ("cosine", "dice", "jaccard", "none")
@@ -314,10 +315,8 @@ def test_validation_keeps_the_matrix_that_was_best(rng):
 def test_epochs_and_tail_that_were_chosen_give_the_same_matrix(random_state, rng, monkeypatch):
     X, y = rows_for("cosine", rng, n=90, apart=0.3)
     sila = lw.SiLA(n_epochs=20, early_stopping=True, random_state=random_state).fit(X, y)
-    from likewise.learners import _sila
-
     seed = int(np.random.RandomState(random_state).randint(2**31 - 1))
-    kept = ~_sila._held_out(y, 0.2, seed)
+    kept = ~hold_out(y, 0.2, seed)
     assert 70 <= kept.sum() <= 75
     plain = lw.SiLA(n_epochs=sila.n_epochs_, tail=sila.tail_).fit(X[kept], y[kept])
     assert_allclose(plain.similarity_.W, sila.similarity_.W, rtol=1e-9, atol=1e-7)

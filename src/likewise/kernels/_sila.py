@@ -5,9 +5,17 @@ import numpy as np
 from likewise.kernels._jit import kernel
 from likewise.kernels._sila_bounds import lower_bound, lower_bounds
 from likewise.kernels._sila_scores import (
-    add_pairs, changed_scores, current_query, dot, list_others, nearest_exactly, nearest_others,
-    normalise, rounding, sum_of_targets,
-)  # fmt: skip
+    add_pairs,
+    changed_scores,
+    current_query,
+    dot,
+    list_others,
+    nearest_exactly,
+    nearest_others,
+    normalise,
+    rounding,
+    sum_of_targets,
+)
 
 _TINY = 1e-30  # far above what is lost where single precision underflows
 

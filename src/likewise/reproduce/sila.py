@@ -74,9 +74,12 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 _curves: dict[int, np.ndarray] = {}
 
 
-def rows() -> Iterator[Row]:
-    """Yield Table 1, Table 2, presence and absence, and where Figure 1 ends."""
+def rows(only: str = "") -> Iterator[Row]:
+    """Yield Table 1, Table 2, Dice and Jaccard, and where Figure 1 ends; of sets named `only`."""
+    wanted = [name for name in _EPOCHS if only.lower() in name]
     for name, published in _PUBLISHED.items():
+        if name not in wanted:
+            continue
         try:
             splits = list(_news() if name == "news" else _folds(name))
         except DatasetUnavailableError as error:
@@ -85,9 +88,12 @@ def rows() -> Iterator[Row]:
         yield from _without_learning(name, published, splits)
         yield from _with_learning(name, published, splits)
     for name, published in _MULTICLASS.items():
-        yield from _all_classes(name, published, list(_folds(name)))
-    yield from _presence("votes")
-    yield from _long_run("wine")
+        if name in wanted:
+            yield from _all_classes(name, published, list(_folds(name)))
+    if "votes" in wanted:
+        yield from _presence("votes")
+    if "wine" in wanted:
+        yield from _long_run("wine")
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
