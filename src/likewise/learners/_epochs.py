@@ -13,6 +13,7 @@ from likewise.learners._visits import Visits
 from likewise.learners._voted import VotedSum
 from likewise.metrics import majority_votes
 from likewise.similarities import Bilinear
+from likewise.similarities._rows import to_unit_length
 
 _SCORES_AT_A_TIME = 4_000_000
 
@@ -90,6 +91,8 @@ class Choice:
     ) -> None:
         if binary is not None:
             labels = (labels == binary).astype(np.int64)
+        if norm == "cosine":  # once, not for every matrix: the order is the same
+            X, norm = to_unit_length(X), "none"
         self._norm, self._k = norm, n_neighbors
         self._items, self._queries = X[np.flatnonzero(~held_out)], X[np.flatnonzero(held_out)]
         self._labels, self._truth = labels[~held_out], labels[held_out]
