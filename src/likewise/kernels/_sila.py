@@ -9,8 +9,8 @@ from likewise.kernels._sila_scores import (
     changed_scores,
     current_query,
     dot,
+    exact_margin,
     list_others,
-    nearest_exactly,
     nearest_others,
     normalise,
     rounding,
@@ -104,19 +104,16 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
         for t in range(min(found, k)):
             far += best[t]
         if single:
-            n_pairs = 2 * n_mistakes
+            n_pairs = n_mistakes * (2 if problem.symmetric else 1)
             size = np.sqrt(dot(queries[at], queries[at])) + 4 * k * n_pairs
             slack = rounding(block, p, k, n_pairs) * size + _TINY
             if not _is_clear(near, far, best, found, k, slack):
                 current_query(queries[at], X, row, rows, problem, n_mistakes, mistakes, others,
                               other_weights, query)  # fmt: skip
                 lowest = best[k - 1] - 2 * slack if found >= k else -np.inf
-                found = nearest_exactly(query, X, scores, lowest, spans, problem.original, exact,
-                                        nearest)  # fmt: skip
-                near, far, slack = 0.0, exact[:found].sum(), 0.0
-                for t in range(k):
-                    if problem.target_weights[row, t] != 0:
-                        near += dot(query, X[problem.targets[row, t]])
+                near, far, found = exact_margin(query, X, row, problem, scores, lowest, exact,
+                                                nearest)  # fmt: skip
+                slack = 0.0
         bounds[row] = lower_bound(near, far, 2 * k * slack)
         if near - far > 0:
             continue

@@ -165,6 +165,7 @@ def list_others(row, nearest, problem, inner, others, weights):
 
 @kernel
 def dot(x, y):
+    """Return xᵀy."""
     total = 0.0
     for f in range(x.shape[0]):
         total += x[f] * y[f]
@@ -195,14 +196,21 @@ def current_query(query, X, row, rows, problem, n_mistakes, mistakes, others, ot
 
 
 @kernel
-def nearest_exactly(query, X, scores, lowest, spans, original, best, rows):
-    """List the highest qᵀx of the columns whose approximate scores are not below `lowest`."""
-    found = 0
+def exact_margin(query, X, row, problem, scores, lowest, best, nearest):
+    """Return the sums of a row's targets and of its nearest others, and how many of these.
+
+    By qᵀx, in double precision; others whose approximate scores are below `lowest` are not asked.
+    """
+    spans, found = problem.spans[problem.group[row]], 0
     for part in range(2):
         for j in range(spans[2 * part], spans[2 * part + 1]):
             if not (scores[j] < lowest):
-                found = _insert(dot(query, X[j]), j, found, original, best, rows)
-    return found
+                found = _insert(dot(query, X[j]), j, found, problem.original, best, nearest)
+    near = 0.0
+    for t in range(problem.targets.shape[1]):
+        if problem.target_weights[row, t] != 0:
+            near += dot(query, X[problem.targets[row, t]])
+    return near, best[:found].sum(), found
 
 
 @kernel

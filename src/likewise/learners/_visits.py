@@ -2,13 +2,15 @@
 
 A block of rows is scored by one matrix product. A mistake adds x dᵀ to A, so it changes the scores
 of later rows by (x_a · x)(d · x_b): two vectors, of which the block keeps one pair a mistake. With
-the Gram matrix at hand they are sums of a few of its rows.
+the Gram matrix at hand they are sums of a few of its rows. For the cosine all this is in single
+precision, and what rounding could decide is computed again in double.
 
 Where mistakes are rare, each row keeps a lower bound of its margin, which every mistake lowers by
 as much as it can have done harm. A row whose bound is above 0 is no mistake and is not scored.
 
 The diagonal form has neither: what a mistake adds to it is of full rank in the scores. There each
-mistake ends its block.
+mistake ends its block. While mistakes are many, a diagonal, and narrow rows of any form, are
+visited each by a product of its own, in one compiled loop.
 """
 
 from functools import cached_property
@@ -29,7 +31,7 @@ from likewise.similarities._rows import (
 
 _NORMS = {"none": 0, "cosine": 0, "dice": 1, "jaccard": 2}  # cosine: the rows have unit length
 
-GRAM_BYTES = 2**30  # up to 11,585 rows
+GRAM_BYTES = 2**30  # up to 11,585 rows; in single precision 16,384
 _SCORES_IN_BLOCK = 2**21
 _MOST_ROWS_IN_BLOCK = 256
 _WIDEST_SINGLE = 2_048  # beyond, too much would have to be computed again
@@ -133,8 +135,7 @@ class Visits:
         self._other_weights = np.empty((capacity, k))
         shape = 1 if diagonal else _CAPACITY, n
         self._left, self._right = (np.empty(shape, rows.rounded.dtype) for _ in range(2))
-        size = min(_MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n))
-        self._scores = np.empty((size, n), np.float32)
+        self._most_rows = min(_MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n))
         self._bounds = np.full(n, -np.inf)
         self._tracking = False
         self._share = 0.5  # of mistakes, in the last epoch
@@ -147,13 +148,14 @@ class Visits:
             self.voted.n_visits += n
             return 0, 0
         self._order = order
+        scores = np.empty((self._most_rows, n), self.rows.rounded.dtype)
         if self._share > self._often:
             n_mistakes, n_scored, at = self._visit_each(), n, n
         while at < n:
             places = self._candidates(at)
             if len(places) == 0:
                 break
-            n_visited, n_new = self._visit(places)
+            n_visited, n_new = self._visit(places, scores)
             at = int(places[n_visited - 1]) + 1
             n_mistakes += n_new
             n_scored += n_visited
@@ -187,17 +189,17 @@ class Visits:
             size = 1 / max(self._share, 1 / n)  # each mistake ends its block
         else:
             size = _MISTAKES_IN_BLOCK / max(self._share, 1 / n)
-        size = int(min(max(size, 1), _MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n)))
+        size = int(min(max(size, 1), self._most_rows))
         if not self._tracking:
             return np.arange(at, min(at + size, n))
         return at + np.flatnonzero(self._bounds[self._order[at:]] <= 0)[:size]
 
-    def _visit(self, places: np.ndarray) -> tuple[int, int]:
+    def _visit(self, places: np.ndarray, scores: np.ndarray) -> tuple[int, int]:
         """Visit rows until a mistake makes the rest of the block worthless; learn from mistakes."""
         rows = self._order[places]
         X, voted = self.rows.X, self.voted
         queries = map_rows(X[rows], voted.A)
-        block = self._block(queries)
+        block = self._block(queries, scores)
         diagonal = voted.form == "diagonal"
         gram = np.empty((0, 0), block.dtype) if diagonal else self.rows.gram
         inner, inner_rows = np.empty((1, 0)), rows
@@ -222,13 +224,13 @@ class Visits:
             voted.add(made)
         return at, n_mistakes
 
-    def _block(self, queries: Rows) -> np.ndarray:
-        """Return the scores of queries with all rows."""
+    def _block(self, queries: Rows, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of queries with all rows; if dense, in the array that is given."""
         rounded = self.rows.rounded
-        if rounded is self.rows.X:
+        if is_sparse(rounded):
             return products(queries, rounded)
-        out = self._scores[: len(queries)]
-        return np.matmul(queries.astype(np.float32), rounded.T, out=out)
+        narrowed = queries.astype(rounded.dtype, copy=False)
+        return np.matmul(narrowed, rounded.T, out=scores[: len(queries)])
 
     def _updates(self, rows: np.ndarray, places: np.ndarray, which: slice) -> Updates:
         at = self._mistakes[which]
