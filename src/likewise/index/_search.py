@@ -123,7 +123,7 @@ def _made_sure(
 
 def _scores_again(serving: Serving, store: Store, Q: Any, found: Found) -> np.ndarray:
     """Return the scores of what was found, in double precision, some queries at a time."""
-    scores = np.full(found.slots.shape, -np.inf)
+    scores: np.ndarray = np.full(found.slots.shape, -np.inf)
     for few in slices(len(scores), max(1, _NUMBERS_AT_A_TIME // (scores.shape[1] * Q.shape[1]))):
         known = found.slots[few] != NO_SLOT
         if known.any():
