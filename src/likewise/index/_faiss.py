@@ -136,10 +136,7 @@ class FaissEngine:
             if self.metric == "euclidean"
             else self._faiss.METRIC_INNER_PRODUCT
         )
-        cells = self._faiss.IndexIVFFlat(quantizer, width, n_cells, measure)
-        cells.own_fields = False
-        cells.kept_quantizer = quantizer  # or Python would free it under faiss's hands
-        return cells
+        return self._faiss.IndexIVFFlat(quantizer, width, n_cells, measure)
 
     def remove(self, slots: np.ndarray) -> None:
         """Do nothing: a search is told what is allowed."""

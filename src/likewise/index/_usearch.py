@@ -181,7 +181,7 @@ class UsearchEngine:
         slots = np.atleast_2d(found.keys).astype(np.int64)
         values = np.atleast_2d(found.distances).astype(np.float32)
         missing = np.arange(slots.shape[1]) >= counts[:, None]
-        slots[missing] = NO_SLOT
+        slots[missing], values[missing] = NO_SLOT, 0  # whatever memory held
         values = np.sqrt(np.maximum(values, 0)) if self.metric == "euclidean" else 1 - values
         return slots, values
 

@@ -125,7 +125,8 @@ class Fields:
                 raise unknown_field(name, columns)
             values = columns[name].all()[:n_slots]
             hit = np.zeros(n_slots, bool)
-            hit[: len(values)] = _are_among(values, wanted)
+            for value in wanted:
+                hit[: len(values)] |= _are_equal(values, value)
             chosen &= hit
         return chosen
 
@@ -134,13 +135,12 @@ class Fields:
         return {name: column.take(slots).tolist() for name, column in self._columns.items()}
 
 
-def _are_among(values: np.ndarray, wanted: list[Values]) -> list[bool]:
-    """Tell which values are wanted; true is not 1, though Python thinks so."""
-    if any(value in (0, 1) for value in wanted):
-        exactly = {(isinstance(value, bool), value) for value in wanted}
-        return [(isinstance(value, bool), value) in exactly for value in values]
-    among = set(wanted)
-    return [value in among for value in values]
+def _are_equal(values: np.ndarray, wanted: Values) -> np.ndarray:
+    """Tell which values are the wanted one; true is not 1, though Python thinks so."""
+    hit: np.ndarray = values == wanted
+    if wanted in (0, 1):
+        hit[hit] = [isinstance(v, bool) == isinstance(wanted, bool) for v in values[hit]]
+    return hit
 
 
 def as_objects(values: Any) -> np.ndarray:
