@@ -136,7 +136,10 @@ class FaissEngine:
             if self.metric == "euclidean"
             else self._faiss.METRIC_INNER_PRODUCT
         )
-        return self._faiss.IndexIVFFlat(quantizer, width, n_cells, measure)
+        cells = self._faiss.IndexIVFFlat(quantizer, width, n_cells, measure)
+        quantizer.this.disown()  # from here on the cells free it
+        cells.own_fields = True
+        return cells
 
     def remove(self, slots: np.ndarray) -> None:
         """Do nothing: a search is told what is allowed."""

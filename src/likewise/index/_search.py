@@ -11,9 +11,10 @@ from likewise.index._engine import NO_SLOT, Found, Store, optimistic
 from likewise.index._serving import Serving
 from likewise.index._truth import exact_best
 
-_QUERIES_AT_A_TIME = 512
+# Not a power of two: rows that lie so apart fight for one place in the cache.
+_QUERIES_AT_A_TIME = 1000
 _NUMBERS_AT_A_TIME = 8_000_000  # in the candidates that are scored again
-_SPARE = 16  # candidates beyond k, whose order rounding may have mixed up
+_SPARE = 8  # candidates beyond k, whose order rounding may have mixed up
 _MORE = 4  # times as many candidates, where those were not enough; then every item is scored
 _FEW = 20_000  # items: so many are scored one and all rather than searched for
 
