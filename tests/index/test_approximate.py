@@ -137,7 +137,9 @@ def test_a_target_that_is_not_reached_is_a_warning(engine, monkeypatch):
     index = lw.Index(lw.Bilinear(FORM), engine=engine).add(range(N_ITEMS), ITEMS)
     kind = type(index._live.store.engine)
     monkeypatch.setattr(kind, "efforts", lambda self, k: [1, 2])
-    with pytest.warns(UserWarning, match=r"serves a recall of 0\.\d+ at most, not 1\.0: fold='both'"):
+    with pytest.warns(
+        UserWarning, match=r"serves a recall of 0\.\d+ at most, not 1\.0: fold='both'"
+    ):
         tuned = index.tune(1.0, queries=QUERIES, k=1 if engine == "faiss" else 10)
     assert not tuned.reached
     assert index.effort == tuned.effort == 2

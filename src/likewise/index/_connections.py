@@ -40,9 +40,8 @@ class Connections:
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         """Yield a connection inside a transaction: that of `reading`, if the thread is in one."""
-        reading = getattr(self.local, "reading", None)
-        if reading is not None:
-            yield reading
+        if self.is_reading:
+            yield self.local.reading
             return
         try:
             db = self._free.pop()
@@ -55,12 +54,14 @@ class Connections:
             if not db.closed:
                 self._free.append(db)
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether the thread is inside `reading`."""
+        return getattr(self.local, "reading", None) is not None
+
     @contextmanager
     def reading(self) -> Iterator[Any]:
         """Let all that the thread reads be of one state; yield before that state is chosen."""
-        if getattr(self.local, "reading", None) is not None:
-            yield self.local.reading
-            return
         with self.transaction() as db:
             db.execute("set transaction isolation level repeatable read read only")
             self.local.reading = db

@@ -326,8 +326,9 @@ class Index:
             try:
                 return self._search(served, queries, k, where)
             except ValueError:
-                if served is self._live:  # else it was swapped in the middle: ask again
-                    raise
+                with self._lock:  # a swap that goes on is waited for; after one, it is asked again
+                    if served is self._live:
+                        raise
 
     def _search(self, served: _Live, queries: Any, k: int, where: Where) -> Matches:
         with _reading(served) as live:

@@ -72,13 +72,14 @@ class PgvectorStore:
         """Let all that is read be of one state of the table."""
         from psycopg.errors import UndefinedTable
 
-        if not self._look():
+        if self._connections.is_reading or not self._look():
             yield self
             return
         try:
             with self._connections.reading() as db:
                 # Before anything is read: else a swap that is waited for here would be unseen.
                 db.execute(self._table.sql("lock table {table} in access share mode"))
+                self._table.check_folded(db, self._serving)
                 yield self
         except UndefinedTable as error:
             self._table.forget()
@@ -262,8 +263,7 @@ class PgvectorStore:
         from psycopg import DataError, ProgrammingError
 
         try:
-            with self._connections.reading() as db:
-                self._table.check_folded(db, self._serving)
+            with self.reading(), self._connections.transaction() as db:
                 found = self._found(db, as_single(folded, "queries", "pgvector"), k, allowed)
                 if allowed is not None and not any(found):
                     self._refuse_unknown_fields(db, allowed.fields)

@@ -99,13 +99,14 @@ class Table:
 
     def fitting(self, ids: list[Any]) -> list[Any]:
         """Return those ids that are of the kind which the table holds."""
-        if not self.exists:
-            return []
-        kind = int if self.id_type == "bigint" else str
-        return [identifier for identifier in ids if isinstance(identifier, kind)]
+        if self.id_type == "bigint":
+            return [identifier for identifier in ids if isinstance(identifier, int)]
+        return [i for i in ids if isinstance(i, str) and "\0" not in i]  # which no text can hold
 
     def make(self, db: Any, serving: Serving, ids: list[Any], width: int, folded: int) -> None:
         """Make the table if it is not there, for ids of the kind of the first."""
+        if any("\0" in identifier for identifier in ids if isinstance(identifier, str)):
+            raise ValueError("ids must not hold the character 0, which PostgreSQL cannot store.")
         if not self.exists:
             # Two processes that make the same table wait for each other here.
             db.execute("select pg_advisory_xact_lock(hashtext('likewise_indexes'))")
@@ -214,7 +215,7 @@ class Table:
             return False
         column = self.column(serving)
         some = f"(select {column} from {{table}} limit {_ROWS_WITH_GRAPH})"  # do not count them all
-        counted = self.sql(f"select count(*), max(vector_dims({column})) from {some} as some")
+        counted = self.sql(f"select count(*), max(vector_dims({column})) from {some} as counted")
         n_rows, width = db.execute(counted).fetchone()
         return bool(n_rows + n_new >= _ROWS_WITH_GRAPH and (width or 0) <= _WIDEST_GRAPH)
 

@@ -23,6 +23,8 @@ class UsearchEngine:
     neighbours. One more coordinate gives all vectors one length, and changes no product with a
     query that has a zero there.
 
+    What is removed is gone at once: a search that runs while an item is updated may miss it.
+
     Parameters
     ----------
     metric : {"inner_product", "cosine", "euclidean"}
