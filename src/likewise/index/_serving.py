@@ -95,7 +95,7 @@ class Serving:
     ) -> np.ndarray:
         """Return the scores of pairs of queries and items, in double precision.
 
-        They are those of `neighbors` to the last bit, so that ties are ties.
+        Equal items have equal scores to the last bit, so that ties are ties.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Serving:
         if isinstance(similarity, Mahalanobis):
             queries, items = steady_map(Q, similarity.L.T), steady_map(rows, similarity.L.T)
         elif isinstance(similarity, Bilinear) and similarity.norm in ("none", "cosine"):
-            queries, items = steady_map(Q, similarity.W), rows
+            queries, items = _times(Q.astype(np.float64), similarity.W), rows
             if similarity.norm == "cosine":
                 queries = queries * inverse_lengths(Q.astype(np.float64))
                 items = to_unit_length(rows.astype(np.float64))
