@@ -1,10 +1,13 @@
-"""Connections to PostgreSQL: one for each thread, made when needed, closed with their owner."""
+"""Connections to PostgreSQL: as many as are used at once, kept for the next, closed at the end."""
 
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+# What a file may say of a database: where it is, nothing that is secret or that names other files.
+_FOR_FILE = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 
 
 class Connections:
@@ -23,42 +26,53 @@ class Connections:
     def __init__(self, url: str) -> None:
         self._url = url
         self.local = threading.local()
-        self._open: list[Any] = []
-        weakref.finalize(self, _close_all, self._open)
+        self._free: list[Any] = []
+        weakref.finalize(self, _close_all, self._free)
 
     @property
-    def url_without_password(self) -> str:
-        """The database, as a file may name it."""
+    def url_for_file(self) -> str:
+        """The database, as a file may name it: without password."""
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-        parts: dict[str, Any] = {**conninfo_to_dict(self._url), "password": None}
-        return make_conninfo(**parts)
+        parts: dict[str, Any] = conninfo_to_dict(self._url)
+        return make_conninfo(**{name: parts[name] for name in _FOR_FILE if name in parts})
 
     @contextmanager
-    def transaction(self, *, read_only: bool = False) -> Iterator[Any]:
-        """Yield the thread's connection inside a transaction."""
-        db = getattr(self.local, "connection", None)
-        if db is None or db.closed or db.broken:
-            db = self.local.connection = self._connect()
-            self._open.append(db)
-        with db.transaction():
-            if read_only and db.info.transaction_status == 2:
-                db.execute("set transaction isolation level repeatable read read only")
-            yield db
-
-    @contextmanager
-    def another(self) -> Iterator[Any]:
-        """Yield a connection of its own, for what is read while other things go on."""
-        db = self._connect()
-        db.autocommit = False
+    def transaction(self) -> Iterator[Any]:
+        """Yield a connection inside a transaction: that of `reading`, if the thread is in one."""
+        if self.is_reading:
+            yield self.local.reading
+            return
         try:
-            yield db
+            db = self._free.pop()
+        except IndexError:
+            db = self._connect()
+        try:
+            with db.transaction():
+                yield db
         finally:
-            db.close()
+            if not db.closed:
+                self._free.append(db)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the thread is inside `reading`."""
+        return getattr(self.local, "reading", None) is not None
+
+    @contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Let all that the thread reads be of one state; yield before that state is chosen."""
+        with self.transaction() as db:
+            db.execute("set transaction isolation level repeatable read read only")
+            self.local.reading = db
+            try:
+                yield db
+            finally:
+                self.local.reading = None
 
     def close(self) -> None:
-        """Close all connections."""
-        _close_all(self._open)
+        """Close what is not in use."""
+        _close_all(self._free)
 
     def _connect(self) -> Any:
         import psycopg
@@ -68,10 +82,14 @@ class Connections:
             db = psycopg.connect(self._url, autocommit=True)
         except psycopg.OperationalError as error:
             raise ConnectionError(f"the database of url cannot be reached: {error}") from error
-        except psycopg.ProgrammingError as error:
-            raise ValueError(f"url is not a database's address: {error}") from error
+        except psycopg.ProgrammingError:
+            # What libpq says repeats the url, password and all.
+            raise ValueError(
+                "url must be a database's address, such as postgresql://user@host/name, but "
+                "something else was given."
+            ) from None
         try:
-            db.execute("create extension if not exists vector")
+            _make_extension(db)
             register_vector(db)
         except psycopg.Error as error:
             db.close()
@@ -79,6 +97,16 @@ class Connections:
                 f"the database of url has no pgvector, and it cannot be added: {error}"
             ) from error
         return db
+
+
+def _make_extension(db: Any) -> None:
+    found = "select exists (select from pg_extension where extname = 'vector')"
+    if db.execute(found).fetchone()[0]:
+        return
+    with db.transaction():
+        # Two processes that find none wait for each other here.
+        db.execute("select pg_advisory_xact_lock(hashtext('likewise_indexes'))")
+        db.execute("create extension if not exists vector")
 
 
 def _close_all(connections: list[Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from likewise.index._serving import Serving
-from likewise.similarities import Metric, Similarity
+from likewise.similarities import Metric
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 _CLASSES: dict[Metric, str] = {
@@ -20,6 +20,7 @@ _CLASSES: dict[Metric, str] = {
 _WIDEST_GRAPH = 2_000  # columns: pgvector's own limit
 _ROWS_WITH_GRAPH = 20_000  # below that, looking at every item takes milliseconds
 _ROWS_IN_BLOCK = 8_192
+_OURS = ("likewise_indexes", "likewise_incoming")
 
 
 class Table:
@@ -31,9 +32,13 @@ class Table:
                 "table must be a name of small letters, digits and _, at most 41 long, "
                 f"but {name!r} was given."
             )
+        if name in _OURS:
+            raise ValueError(f"table must not be {name!r}, which likewise itself works with.")
         self.name = name
         self.exists = False
         self.id_type = "text"
+        self.width: int | None = None
+        self.is_folded = False
         self.has_graph = False
 
     def sql(self, query: str) -> Any:
@@ -74,7 +79,9 @@ class Table:
                 f"{', '.join(sorted(missing))}."
             )
         self.id_type = columns["id"]
-        if serving.stored == "folded" and "folded" not in columns:
+        self.width = int(re.sub(r"\D", "", columns["embedding"]) or 0) or None
+        self.is_folded = "folded" in columns
+        if serving.stored == "folded" and not self.is_folded:
             raise ValueError(
                 f"table {self.name!r} holds items as they are, but this similarity needs them "
                 "mapped: choose another table."
@@ -92,41 +99,66 @@ class Table:
 
     def fitting(self, ids: list[Any]) -> list[Any]:
         """Return those ids that are of the kind which the table holds."""
-        if not self.exists:
-            return []
-        kind = int if self.id_type == "bigint" else str
-        return [identifier for identifier in ids if isinstance(identifier, kind)]
+        if self.id_type == "bigint":
+            return [identifier for identifier in ids if isinstance(identifier, int)]
+        return [i for i in ids if isinstance(i, str) and "\0" not in i]  # which no text can hold
 
     def make(self, db: Any, serving: Serving, ids: list[Any], width: int, folded: int) -> None:
         """Make the table if it is not there, for ids of the kind of the first."""
-        kind = int if all(isinstance(i, int) for i in ids) else str
-        if self.exists:
-            if len(self.fitting(ids)) < len(ids):
-                raise TypeError(
-                    f"ids of table {self.name!r} are {self.id_type}, and so must new ones be."
-                )
-            return
-        if kind is str and not all(isinstance(i, str) for i in ids):
+        if any("\0" in identifier for identifier in ids if isinstance(identifier, str)):
+            raise ValueError("ids must not hold the character 0, which PostgreSQL cannot store.")
+        if not self.exists:
+            # Two processes that make the same table wait for each other here.
+            db.execute("select pg_advisory_xact_lock(hashtext('likewise_indexes'))")
+            self.open(db, serving)
+        if not self.exists:
+            self._create(db, serving, ids, width, folded)
+            self.open(db, serving)
+        if len(self.fitting(ids)) < len(ids):
+            raise TypeError(
+                f"ids of table {self.name!r} are {self.id_type}, and so must new ones be."
+            )
+        if self.width not in (None, width):
+            raise ValueError(
+                f"items has {width} columns, but those in table {self.name!r} have {self.width}."
+            )
+
+    def _create(self, db: Any, serving: Serving, ids: list[Any], width: int, folded: int) -> None:
+        if len({isinstance(identifier, int) for identifier in ids}) > 1:
             raise TypeError("ids must be all text or all whole numbers for the engine 'pgvector'.")
-        self.id_type = "bigint" if kind is int else "text"
-        # Two processes that make the same table wait for each other here.
-        db.execute("select pg_advisory_xact_lock(hashtext('likewise_indexes'))")
+        id_type = "bigint" if isinstance(ids[0], int) else "text"
+        column = f", folded vector({folded}) not null" if serving.stored == "folded" else ""
         db.execute(
             "create table if not exists likewise_indexes (name text primary key, folded_by text)"
         )
-        column = f", folded vector({folded}) not null" if serving.stored == "folded" else ""
         db.execute(
             self.sql(
-                "create table if not exists {table} (slot bigint generated always as identity "
-                f"primary key, id {self.id_type} not null unique, embedding vector({width}) "
-                f"not null{column}, fields jsonb not null)"
+                "create table {table} (slot bigint generated always as identity primary key, "
+                f"id {id_type} not null unique, embedding vector({width}) not null{column}, "
+                "fields jsonb not null)"
             )
         )
+        self._note(db, serving)
+
+    def _note(self, db: Any, serving: Serving) -> None:
+        """Note what the items are mapped by."""
+        mapped_by = fingerprint(serving) if serving.stored == "folded" else None
         db.execute(
-            "insert into likewise_indexes values (%s, %s) on conflict (name) do nothing",
-            (self.name, fingerprint(serving)),
+            "insert into likewise_indexes values (%s, %s) "
+            "on conflict (name) do update set folded_by = excluded.folded_by",
+            (self.name, mapped_by),
         )
+
+    def lock(self, db: Any, serving: Serving, *, alone: bool) -> None:
+        """Keep swaps away (`alone`: all who write), and refuse to write what would not fit."""
+        mode = "share row exclusive" if alone else "row exclusive"
+        db.execute(self.sql(f"lock table {{table}} in {mode} mode"))
         self.open(db, serving)
+        if self.is_folded and serving.stored != "folded":
+            raise ValueError(
+                f"the items of table {self.name!r} are mapped for another similarity, and new ones "
+                "must be as well: swap the table's to this one before adding to it."
+            )
 
     def check_folded(self, db: Any, serving: Serving) -> None:
         """Refuse items that were mapped by something else than what searches."""
@@ -154,12 +186,14 @@ class Table:
         self._copy(db, target, names, [rows[0], rows[1], rows[2], rows[3]])
         if not new:
             sets = ", ".join(f"{name} = incoming.{name}" for name in names[1:])
-            db.execute(
+            changed = db.execute(
                 self.sql(
                     f"update {{table}} as kept set {sets} from likewise_incoming as incoming "
                     "where kept.id = incoming.id"
                 )
             )
+            if changed.rowcount < len(rows[0]):
+                raise ValueError("ids must be stored, but another process has just removed one.")
 
     def _copy(self, db: Any, target: str, names: list[str], columns: list[Any]) -> None:
         from psycopg.sql import SQL as Text
@@ -175,17 +209,19 @@ class Table:
             for row in zip(*(_as_vectors(column) for column in kept), strict=True):
                 copy.write_row(row)
 
-    def build_graph(self, db: Any, serving: Serving) -> None:
-        """Give the table a graph, once it is so large that one is needed."""
+    def wants_graph(self, db: Any, serving: Serving, n_new: int) -> bool:
+        """Tell whether the table, with some more rows, is so large that a graph is needed."""
         if self.has_graph:
-            return
+            return False
         column = self.column(serving)
-        counted = self.sql(
-            "select count(*), max(vector_dims({column})) from {table}".replace("{column}", column)
-        )
+        some = f"(select {column} from {{table}} limit {_ROWS_WITH_GRAPH})"  # do not count them all
+        counted = self.sql(f"select count(*), max(vector_dims({column})) from {some} as counted")
         n_rows, width = db.execute(counted).fetchone()
-        if n_rows < _ROWS_WITH_GRAPH or width > _WIDEST_GRAPH:
-            return
+        return bool(n_rows + n_new >= _ROWS_WITH_GRAPH and (width or 0) <= _WIDEST_GRAPH)
+
+    def build_graph(self, db: Any, serving: Serving) -> None:
+        """Give the table a graph."""
+        column = self.column(serving)
         db.execute("set local maintenance_work_mem = '512MB'")
         db.execute(
             self.sql(
@@ -195,25 +231,21 @@ class Table:
         )
         self.has_graph = True
 
-    def remap(self, db: Any, before: Serving, serving: Serving) -> None:
-        """Map all items for another similarity, or note that they may stay as they are."""
-        if serving.stored != "folded":
-            if before.metric != serving.metric or before.stored == "folded":
-                self.has_graph = self._find_graph(db, serving)
-                self.build_graph(db, serving)
-            return
-        self._rewrite(db, serving.fold_items)
-        db.execute(
-            "insert into likewise_indexes values (%s, %s) "
-            "on conflict (name) do update set folded_by = excluded.folded_by",
-            (self.name, fingerprint(serving)),
-        )
-        self.has_graph = False
-        self.build_graph(db, serving)
+    def remap(self, db: Any, serving: Serving) -> None:
+        """Map all items for another similarity, or leave them as they are, mapped for none."""
+        db.execute(self.sql("lock table {table} in share row exclusive mode"))
+        if serving.stored == "folded":
+            self._rewrite(db, serving.folded)
+        elif self.is_folded:
+            db.execute(self.sql("alter table {table} drop column if exists folded"))
+        self.is_folded = serving.stored == "folded"
+        self._note(db, serving)
+        self.has_graph = self._find_graph(db, serving)
+        if self.wants_graph(db, serving, 0):
+            self.build_graph(db, serving)
 
     def _rewrite(self, db: Any, fold: Callable[[np.ndarray], np.ndarray]) -> None:
         """Fill the column of mapped items anew; a column drops its graph with it."""
-        db.execute(self.sql("lock table {table} in share row exclusive mode"))
         db.execute(self.sql("alter table {table} drop column if exists folded"))
         db.execute(self.sql("alter table {table} add column folded vector"))
         read = self.sql("select slot, embedding from {table} order by slot")
@@ -236,11 +268,13 @@ class Table:
 def fingerprint(serving: Serving) -> str:
     """Return what tells one map of the items from another."""
     digest = sha256(f"{serving.metric} {serving.halves is not None}".encode())
-    similarity: Similarity = serving.similarity
-    digest.update(type(similarity).__name__.encode())
-    for part in parts_of(similarity):  # type: ignore[arg-type]
-        value = getattr(similarity, part.name)
-        digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+    digest.update(type(serving.by).__name__.encode())
+    for part in parts_of(serving.by):  # type: ignore[arg-type]
+        value = getattr(serving.by, part.name)
+        if isinstance(value, np.ndarray):
+            digest.update(f"{value.shape} {value.dtype}".encode())
+            value = value.tobytes()
+        digest.update(value if isinstance(value, bytes) else repr(value).encode())
     return digest.hexdigest()
 
 
