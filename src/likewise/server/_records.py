@@ -20,6 +20,10 @@ class WrongRequestError(ValueError):
     """A request that says what does not fit the model."""
 
 
+class StoreAwayError(OSError):
+    """A store that cannot be reached just now."""
+
+
 class NotPossibleError(ValueError):
     """What cannot be done with things as they are."""
 
