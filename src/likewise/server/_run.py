@@ -1,5 +1,6 @@
 """Run the server until it is told to stop."""
 
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -36,6 +37,7 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
             server_header=False,
             proxy_headers=False,
             limit_concurrency=_MOST_AT_ONCE,
+            backlog=2048,
             timeout_keep_alive=65,
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
@@ -43,15 +45,18 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named as TCP, since asyncio sends small answers at once on such sockets alone: else an answer
+    # in two parts waits 40 ms for the other side to acknowledge the first.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server(
-            (host, port),
-            family=socket.AF_INET6 if ":" in host else socket.AF_INET,
-            backlog=2048,
-            reuse_port=False,
-        )
+        if os.name == "posix":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
     except OSError as error:
+        listening.close()
         raise OSError(f"cannot listen at {host}, port {port}: {error.strerror}.") from error
+    return listening
 
 
 def _server(config: Any, on_ready: Callable[[], None]) -> Any:
