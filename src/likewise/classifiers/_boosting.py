@@ -13,6 +13,7 @@ _N_BINS = 128
 _ROWS_FOR_EXACT = 256  # up to here sorting is about as quick
 _PAIRS_IN_BLOCK = 8
 _NUMBERS_FOR_THREADS = 1_000_000  # weights times pairs, below which threads cost too much
+_LABELS_IN_VECTOR = 4  # weights that the processor adds at once
 _NO_SPLIT = np.inf  # a threshold that every f is below
 
 
@@ -145,6 +146,9 @@ class _Grower:
         if search == "auto":
             search = "exact" if len(rows) <= _ROWS_FOR_EXACT else "histogram"
         self._search = "zero" if plan.threshold == "zero" else search
+        n_labels = weights.shape[1]
+        width = 1 if n_labels == 1 else -(-n_labels // _LABELS_IN_VECTOR) * _LABELS_IN_VECTOR
+        self._wide = np.empty((len(rows), width))  # weights as the search wants them
         self._by_class = np.argsort(labels, kind="stable")  # in which order pairs are drawn
         self._nodes: list[tuple[int, int, float]] = []
         self.used: dict[int, None] = {}  # places in `rows`, in the order in which they were chosen
@@ -210,11 +214,9 @@ class _Grower:
     ) -> tuple[int, float]:
         """Return which pair splits best, and its threshold."""
         values, rows = self._columns.values, self._rows[members]
-        targets, weights = self._targets, self._weights
-        if len(members) < len(targets):
-            targets, weights = targets[members], weights[members]
-        own, whole = np.empty(len(targets)), np.zeros((2, weights.shape[1]))
-        kernels.add_weights(targets, weights, own, whole)
+        targets, own = np.empty(len(members), np.int64), np.empty(len(members))
+        weights, whole = self._wide[: len(members)], np.empty((2, self._wide.shape[1]))
+        kernels.gather_weights(members, self._targets, self._weights, targets, weights, own, whole)
         sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
         cuts = np.empty(len(firsts), dtype=np.int64)

@@ -8,7 +8,6 @@ from likewise._lazy import attach
 _HOMES = {
     "add_rows": "_gather",
     "add_staged_losses": "_stumps",
-    "add_weights": "_stumps",
     "class_energies": "_energy",
     "count_pairs": "_ranks",
     "count_products": "_ranks",
@@ -20,6 +19,7 @@ _HOMES = {
     "edge_forces": "_edges",
     "factored_decisions": "_factored",
     "find_leaves": "_stumps",
+    "gather_weights": "_stumps",
     "histogram_threshold": "_stumps",
     "incidence": "_edges",
     "leaf_weights": "_stumps",

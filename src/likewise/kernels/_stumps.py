@@ -11,23 +11,37 @@ from likewise.kernels._jit import kernel
 
 
 @kernel
-def add_weights(targets, weights, own, whole):
-    """Write each example's weight for its target, 0 where there is none, and add up weights.
+def gather_weights(members, targets, weights, own_targets, wide, own, whole):
+    """Write the targets and weights of some examples, and add their weights up.
+
+    `wide` may have more columns than there are labels; these become 0, and change no Z. Loops over
+    whole vectors of numbers are so much quicker that this pays.
 
     Parameters
     ----------
-    targets : (n,) int64
-    weights : (n, n_labels) float64
-    own : (n,), written
-    whole : (2, n_labels), zeros, written: the weights of the positives, and of all
+    members : (n,) int64, which examples
+    targets : (n_all,) int64
+    weights : (n_all, n_labels) float64
+    own_targets : (n,) int64, written
+    wide : (n, width) float64, written
+    own : (n,), written: the weight of each for its target; 0 where there is none
+    whole : (2, width), written: the weights of the positives, and of all
     """
-    for i in range(targets.shape[0]):
-        own[i] = 0.0
-        if targets[i] >= 0:
-            own[i] = weights[i, targets[i]]
-            whole[0, targets[i]] += own[i]
-        for c in range(weights.shape[1]):
+    n_labels = weights.shape[1]
+    whole[:] = 0.0
+    for k in range(members.shape[0]):
+        i = members[k]
+        target = targets[i]
+        own_targets[k] = target
+        own[k] = 0.0
+        if target >= 0:
+            own[k] = weights[i, target]
+            whole[0, target] += own[k]
+        for c in range(n_labels):
+            wide[k, c] = weights[i, c]
             whole[1, c] += weights[i, c]
+        for c in range(n_labels, wide.shape[1]):
+            wide[k, c] = 0.0
 
 
 @kernel
