@@ -1,6 +1,7 @@
 """DBoost: a classifier for anything that has a dissimilarity."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from likewise._validation import (
     take,
 )
 from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
+from likewise.classifiers._stopping import Fold, Judge, averaged, deal_out
 from likewise.distances import Columns, Dissimilarity, as_dissimilarity, check_square
 
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024
-_SCALES = 2.0 ** np.arange(-8, 2, 0.5)  # of scores, to find their loss at its best
 
 
 class DBoost(ClassifierMixin, BaseEstimator):
@@ -60,7 +61,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
     early_stopping : bool or int, default=False
         Choose the number of rounds, up to `n_rounds`, of the least loss on rows held out, with its
         neighbours: on a part of them where it is True, on each of so many folds in turn where it is
-        a number. All rows are then trained on for as many rounds.
+        a number. All rows are then trained on for as many rounds, unless `refit` is False.
     validation_fraction : float, default=0.2
         Which part is held out where `early_stopping` is True.
     n_jobs : int, optional
@@ -71,6 +72,10 @@ class DBoost(ClassifierMixin, BaseEstimator):
     learning_rate : float, default=1.0
         By what each split's output is multiplied before it is added. 1 is the printed algorithm;
         0.1, fewer pairs and early stopping err less where classes overlap.
+    refit : bool, default=True
+        Whether all rows are trained on once early stopping has chosen the number of rounds. If not,
+        what was learned with each fold held out is kept, and the mean of its scores decides: often
+        better, and sooner there, but recognition reads more prototypes.
 
     Attributes
     ----------
@@ -79,10 +84,10 @@ class DBoost(ClassifierMixin, BaseEstimator):
         The training rows whose dissimilarities recognition reads.
     items_ : these rows or objects themselves; of a precomputed matrix their numbers
     n_rounds_ : int
-        Rounds that were kept.
+        Rounds that were kept; without `refit` each has a tree for every fold.
     history_ : list of dict
         Of each round: ``normaliser`` Z, ``bound`` (the product of all Z so far, which bounds the
-        training error), ``training_error`` and ``prototypes``.
+        training error), ``training_error`` and ``prototypes``; without `refit` means over folds.
     validation_errors_ : ndarray or None
         Share of held-out rows that each number of rounds gets wrong, with early stopping.
     validation_losses_ : ndarray or None
@@ -123,6 +128,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: bool = False,
         learning_rate: float = 1.0,
+        refit: bool = True,
     ) -> None:
         self.dissimilarity = dissimilarity
         self.n_rounds = n_rounds
@@ -137,6 +143,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.learning_rate = learning_rate
+        self.refit = refit
 
     def fit(self, X: Any, y: Any) -> "DBoost":
         """Learn from labelled objects.
@@ -154,44 +161,47 @@ class DBoost(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
         folds = self._folds(labels)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(folds) + 1)
-        total = self.n_rounds * (len(folds) + 1)
+        anew = self.refit or not folds
         with (
             show_progress(self.verbose),
             limit_threads(self.n_jobs),
             LongWork(
-                "fitting DBoost", total=total, unit="rounds", keeps="the rounds so far"
+                "fitting DBoost",
+                total=self.n_rounds * (len(folds) + anew),
+                unit="rounds",
+                keeps="the rounds so far",
             ) as work,
         ):
             fitted = base.fitted(X)
             columns = Columns(fitted, X)
-            n_rounds = self.n_rounds
-            n_held_out = sum(len(held_out) for _, held_out in folds)
-            wrong, losses = np.zeros(n_rounds), np.zeros((n_rounds, len(_SCALES)))
-            for number, (train, held_out) in enumerate(folds):
-                rng = np.random.default_rng(seeds[1 + number])
-                found = boost(columns, train, labels[train], n_rounds, plan, rng, work)
+            judge, parts, verdict = Judge(self.n_rounds), [], None
+            for (train, held_out), seed in zip(folds, seeds[1:], strict=True):
+                rng = np.random.default_rng(seed)
+                found = boost(columns, train, labels[train], self.n_rounds, plan, rng, work)
                 if work.interrupted:
                     break
-                _add_held_out(found, columns, held_out, labels, wrong, losses)
-            known = bool(folds) and not work.interrupted
-            if known:
-                smooth = _smooth(losses.min(axis=1) / n_held_out)
-                n_rounds = int(smooth.argmin()) + 1
+                judge.hear(found, columns, held_out, labels)
+                parts.append(found)
+            if folds and not work.interrupted:
+                verdict = judge.verdict()
+            n_rounds = verdict.n_rounds if verdict else self.n_rounds
+            if anew and not work.interrupted:
                 work.total = work.done + n_rounds
-            if not work.interrupted:
                 rng = np.random.default_rng(seeds[0])
                 found = boost(columns, np.arange(len(labels)), labels, n_rounds, plan, rng, work)
+            elif verdict:
+                found = averaged(parts, n_rounds)
         # All at once, so that a fit that fails leaves what an earlier one has learned.
         self.classes_, self.dissimilarity_ = classes, fitted
         self.prototypes_, self.history_ = found.prototypes, found.history
         self.items_ = self.prototypes_ if base.takes == "matrix" else take(X, self.prototypes_)
         self.firsts_, self.seconds_ = found.firsts, found.seconds
         self.thresholds_, self.outputs_ = found.thresholds, found.outputs
-        self.n_rounds_ = len(found.outputs)
-        self.validation_errors_ = wrong / n_held_out if known else None
-        self.validation_losses_ = losses.min(axis=1) / n_held_out if known else None
-        self.validation_loss_ = float(smooth.min()) if known else None
-        self.scale_ = float(_SCALES[losses[n_rounds - 1].argmin()]) if known else None
+        self.n_rounds_ = len(found.history)
+        self.validation_errors_ = verdict.errors if verdict else None
+        self.validation_losses_ = verdict.losses if verdict else None
+        self.validation_loss_ = verdict.loss if verdict else None
+        self.scale_ = verdict.scale if verdict else None
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -233,7 +243,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         """Yield the class of each row after every round."""
         distances = self._distances(X)
         found = self._ensemble()
-        for scores in _staged_scores(found, found.leaves(distances)):
+        trees_a_round = len(found.outputs) // self.n_rounds_
+        stages = _staged_scores(found, found.leaves(distances))
+        for scores in islice(stages, trees_a_round - 1, None, trees_a_round):
             yield self.classes_[winners(scores)]
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -283,35 +295,23 @@ class DBoost(ClassifierMixin, BaseEstimator):
         rate = check_number(self.learning_rate, "learning_rate", least=0)
         if rate == 0:
             raise ValueError("learning_rate must be above 0, but is 0.")
+        if not self.refit and self.n_prototypes is not None:
+            raise ValueError(
+                "n_prototypes bounds what recognition reads, which the folds together would exceed "
+                "with refit=False: leave one of the two out."
+            )
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
         return Plan(
             self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth, rate
         )
 
-    def _folds(self, labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _folds(self, labels: np.ndarray) -> list[Fold]:
         """Return rows to train on and rows held out, to choose the number of rounds by."""
         if self.early_stopping is False:
             return []
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        order = np.random.default_rng(seed).permutation(len(labels))
-        order = order[np.argsort(labels[order], kind="stable")]
-        # dealt out in turn, class by class, so that every fold has its share of each
-        if self.early_stopping is True:
-            place = np.arange(len(labels)) * self.validation_fraction
-            held_out = [order[np.floor(place + self.validation_fraction) > np.floor(place)]]
-        else:
-            held_out = [order[start :: self.early_stopping] for start in range(self.early_stopping)]
-        every = np.arange(len(labels))
-        folds = [(np.setdiff1d(every, part), np.sort(part)) for part in held_out]
-        n_classes = labels.max() + 1
-        for train, part in folds:
-            if len(np.unique(labels[train])) < n_classes or not len(part):
-                raise ValueError(
-                    "early_stopping holds rows out and needs more of them: one class of y has too "
-                    "few to be in both parts."
-                )
-        return folds
+        return deal_out(labels, self.early_stopping, self.validation_fraction, seed)
 
     def _check_training(self, X: Any, y: Any, base: Dissimilarity) -> tuple[Any, np.ndarray]:
         X = self._check_rows(X, base, reset=True)
@@ -344,30 +344,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _smooth(losses: np.ndarray) -> np.ndarray:
-    """Return means over a tenth of the rounds: the least loss of a single one is often luck."""
-    window = np.ones(max(1, len(losses) // 10))
-    counted = np.convolve(np.ones_like(losses), window, mode="same")
-    means = np.convolve(losses, window, mode="same") / counted
-    return np.asarray(means.round(12))  # equal means tie, and the fewest rounds win
-
-
-def _add_held_out(
-    found: Ensemble,
-    columns: Columns,
-    held_out: np.ndarray,
-    labels: np.ndarray,
-    wrong: np.ndarray,
-    losses: np.ndarray,
-) -> None:
-    """Add, of each round, how many rows held out are wrong, and their log-loss at each scale."""
-    places = columns.places(found.prototypes)
-    leaves = found.leaves(np.ascontiguousarray(columns.values[places][:, held_out].T))
-    kernels.add_staged_losses(leaves, found.outputs, labels[held_out], _SCALES, wrong, losses)
-
-
 def _staged_scores(found: Ensemble, leaves: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the scores after every round; the array is the same, and goes on changing."""
+    """Yield the scores after every tree; the array is the same, and goes on changing."""
     scores = np.zeros((len(leaves), found.outputs.shape[2]))
     for number, output in enumerate(found.outputs):
         scores += output[leaves[:, number]]
