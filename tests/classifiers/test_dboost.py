@@ -343,6 +343,20 @@ def test_without_refit_the_mean_of_what_the_folds_learned_decides(n_classes):
     assert_array_equal(stages[-1], fitted.predict(D[40:, :40]))
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shares_of_rows_held_out_are_those_of_a_fit_without_them(n_classes):
+    D, y = problem(40, n_classes, seed=9)
+    fitted = boosted(n_rounds=15, n_pairs=5, early_stopping=3).fit(D, y)
+    shares = fitted.validation_shares_
+    assert_allclose(shares.sum(axis=1), 1)
+    chosen = fitted.n_rounds_ - 1
+    assert_allclose(np.mean(shares.argmax(axis=1) != y), fitted.validation_errors_[chosen])
+    own = shares[np.arange(40), y]
+    assert_allclose(-np.log(own).mean(), fitted.validation_losses_[chosen])
+    one_part = boosted(early_stopping=True, validation_fraction=0.25).fit(D, y)
+    assert np.isnan(one_part.validation_shares_).all(axis=1).sum() == 30
+
+
 def test_without_refit_there_is_no_budget_of_prototypes():
     D, y = problem(20, 2, seed=0)
     with pytest.raises(ValueError, match="n_prototypes bounds what recognition reads"):

@@ -22,7 +22,7 @@ from likewise._validation import (
     take,
 )
 from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
-from likewise.classifiers._stopping import Fold, Judge, averaged, deal_out
+from likewise.classifiers._stopping import Fold, averaged, deal_out, held_out_scores, try_rounds
 from likewise.distances import Columns, Dissimilarity, as_dissimilarity, check_square
 
 _FLOATS = [np.float64, np.float32]
@@ -97,6 +97,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         The least of their averages with neighbours: for comparing parameters.
     scale_ : float or None
         By what the scores of the rows held out had to be multiplied to give the best shares.
+    validation_shares_ : ndarray of shape (n_rows, n_classes) or None
+        What `predict_proba` says of each training row when it was held out; NaN of one that never
+        was. For weighing several classifiers against each other.
     dissimilarity_ : Dissimilarity
     firsts_, seconds_, thresholds_, outputs_ : ndarray
         The trees: which prototypes and threshold each node has, and what each leaf adds.
@@ -174,23 +177,19 @@ class DBoost(ClassifierMixin, BaseEstimator):
         ):
             fitted = base.fitted(X)
             columns = Columns(fitted, X)
-            judge, parts, verdict = Judge(self.n_rounds), [], None
-            for (train, held_out), seed in zip(folds, seeds[1:], strict=True):
-                rng = np.random.default_rng(seed)
-                found = boost(columns, train, labels[train], self.n_rounds, plan, rng, work)
-                if work.interrupted:
-                    break
-                judge.hear(found, columns, held_out, labels)
-                parts.append(found)
-            if folds and not work.interrupted:
-                verdict = judge.verdict()
+            fitting = self.n_rounds, plan, work
+            parts, verdict = try_rounds(columns, labels, folds, seeds[1:], *fitting)
             n_rounds = verdict.n_rounds if verdict else self.n_rounds
-            if anew and not work.interrupted:
+            if parts and work.interrupted:
+                found = parts[-1]
+            elif anew:
                 work.total = work.done + n_rounds
                 rng = np.random.default_rng(seeds[0])
                 found = boost(columns, np.arange(len(labels)), labels, n_rounds, plan, rng, work)
-            elif verdict:
+            else:
                 found = averaged(parts, n_rounds)
+            if verdict:
+                without = held_out_scores(parts, folds, columns, n_rounds)
         # All at once, so that a fit that fails leaves what an earlier one has learned.
         self.classes_, self.dissimilarity_ = classes, fitted
         self.prototypes_, self.history_ = found.prototypes, found.history
@@ -202,6 +201,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.validation_losses_ = verdict.losses if verdict else None
         self.validation_loss_ = verdict.loss if verdict else None
         self.scale_ = verdict.scale if verdict else None
+        self.validation_shares_ = self._shares(without) if verdict else None
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -231,7 +231,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         those of more than two classes are scaled to sum to 1. This is too sure of itself; with
         early stopping shares are as exp(`scale_` · F) instead, of two classes ∓F.
         """
-        scores = self._scores(X)
+        return self._shares(self._scores(X))
+
+    def _shares(self, scores: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 2:
             second = expit(2 * (self.scale_ or 1.0) * scores)
             return np.hstack([1 - second, second])

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise import kernels
-from likewise.classifiers._boosting import Ensemble
+from likewise._progress import LongWork
+from likewise.classifiers._boosting import Ensemble, Plan, boost
 from likewise.distances import Columns
 
 SCALES = 2.0 ** np.arange(-8, 2, 0.5)  # of scores, to find their loss at its best
@@ -78,6 +79,44 @@ def deal_out(labels: np.ndarray, parts: bool | int, fraction: float, seed: int) 
                 "few to be in both parts."
             )
     return folds
+
+
+def try_rounds(
+    columns: Columns,
+    labels: np.ndarray,
+    folds: list[Fold],
+    seeds: np.ndarray,
+    n_rounds: int,
+    plan: Plan,
+    work: LongWork,
+) -> tuple[list[Ensemble], Verdict | None]:
+    """Boost with each fold held out in turn, and let it judge.
+
+    There is no verdict without folds, nor where the work was interrupted.
+    """
+    judge, parts = Judge(n_rounds), []
+    for (train, held_out), seed in zip(folds, seeds, strict=True):
+        rng = np.random.default_rng(seed)
+        parts.append(boost(columns, train, labels[train], n_rounds, plan, rng, work))
+        if work.interrupted:
+            return parts, None
+        judge.hear(parts[-1], columns, held_out, labels)
+    return parts, judge.verdict() if folds else None
+
+
+def held_out_scores(
+    parts: list[Ensemble], folds: list[Fold], columns: Columns, n_rounds: int
+) -> np.ndarray:
+    """Return the scores of each row after so many rounds without it; NaN of one never held out."""
+    scores = np.full((columns.n_rows, parts[0].outputs.shape[2]), np.nan)
+    for part, (_, held_out) in zip(parts, folds, strict=True):
+        places = columns.places(part.prototypes)
+        distances = np.ascontiguousarray(columns.values[places][:, held_out].T)
+        trees = part.firsts, part.seconds, part.thresholds, part.outputs
+        found = np.empty((len(held_out), scores.shape[1]))
+        kernels.sum_trees(distances, *(array[:n_rounds] for array in trees), found)
+        scores[held_out] = found
+    return scores
 
 
 def averaged(parts: list[Ensemble], n_rounds: int) -> Ensemble:
