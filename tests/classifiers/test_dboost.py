@@ -361,3 +361,5 @@ def test_without_refit_there_is_no_budget_of_prototypes():
     D, y = problem(20, 2, seed=0)
     with pytest.raises(ValueError, match="n_prototypes bounds what recognition reads"):
         boosted(refit=False, early_stopping=3, n_prototypes=5).fit(D, y)
+    one_part = boosted(refit=False, early_stopping=np.True_, n_prototypes=5).fit(D, y)
+    assert len(one_part.prototypes_) <= 6

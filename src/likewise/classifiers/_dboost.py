@@ -55,7 +55,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         their size.
     search : {"auto", "exact", "histogram"}, default="auto"
         How v is searched for: among all values, or among the borders of 128 bins, which is many
-        times quicker and the choice above 256 rows.
+        times quicker and the choice for a split of more than 80 rows.
     max_depth : int, default=1
         Splits on the way to a leaf: 1 for stumps, more for small trees.
     early_stopping : bool or int, default=False
@@ -291,29 +291,35 @@ class DBoost(ClassifierMixin, BaseEstimator):
         check_whole_number(self.max_depth, "max_depth")
         if not isinstance(self.early_stopping, bool | np.bool_):
             check_whole_number(self.early_stopping, "early_stopping", least=2)
+            self._check_budget()
         fraction = check_number(self.validation_fraction, "validation_fraction", least=0)
         if not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must lie between 0 and 1, but is {fraction}.")
         rate = check_number(self.learning_rate, "learning_rate", least=0)
         if rate == 0:
             raise ValueError("learning_rate must be above 0, but is 0.")
-        if not self.refit and self.n_prototypes is not None:
-            raise ValueError(
-                "n_prototypes bounds what recognition reads, which the folds together would exceed "
-                "with refit=False: leave one of the two out."
-            )
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
         return Plan(
             self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth, rate
         )
 
+    def _check_budget(self) -> None:
+        if not self.refit and self.n_prototypes is not None:
+            raise ValueError(
+                "n_prototypes bounds what recognition reads, which the folds together would exceed "
+                "with refit=False: leave one of the two out."
+            )
+
     def _folds(self, labels: np.ndarray) -> list[Fold]:
         """Return rows to train on and rows held out, to choose the number of rounds by."""
-        if self.early_stopping is False:
+        parts = self.early_stopping
+        if isinstance(parts, np.bool_):
+            parts = bool(parts)
+        if parts is False:
             return []
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return deal_out(labels, self.early_stopping, self.validation_fraction, seed)
+        return deal_out(labels, parts, self.validation_fraction, seed)
 
     def _check_training(self, X: Any, y: Any, base: Dissimilarity) -> tuple[Any, np.ndarray]:
         X = self._check_rows(X, base, reset=True)

@@ -14,6 +14,7 @@ _HOMES = {
     "count_scores": "_ranks",
     "diagonal_dense": "_online",
     "diagonal_lists": "_online",
+    "draw_pairs": "_stumps",
     "dtw_distances": "_dtw",
     "edge_distances": "_edges",
     "edge_forces": "_edges",

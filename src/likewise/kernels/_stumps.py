@@ -11,6 +11,42 @@ from likewise.kernels._jit import kernel
 
 
 @kernel
+def draw_pairs(labels, weights, first_at, second_at, reach, firsts, seconds):
+    """Draw x′ by weight, and x″ by weight among the other classes.
+
+    Parameters
+    ----------
+    labels : (n,) int64, ascending, of at least two classes
+    weights : (n,) float64
+    first_at, second_at : (n_pairs,) float64 from 0 to below 1, drawn at random
+    reach : (n + 1,) float64, written: the weights before each example
+    firsts, seconds : (n_pairs,) int64, written
+    """
+    n = labels.shape[0]
+    reach[0] = 0.0
+    for i in range(n):
+        reach[i + 1] = reach[i] + weights[i]
+    for m in range(firsts.shape[0]):
+        first = _place(reach, first_at[m] * reach[n])
+        start = np.searchsorted(labels, labels[first])
+        stop = np.searchsorted(labels, labels[first], side="right")
+        # the other classes' weights end to end: what lies beyond x′'s own class is moved past it
+        own = reach[stop] - reach[start]
+        at = second_at[m] * (reach[n] - own)
+        second = _place(reach, at if at < reach[start] else at + own)
+        # rounding, or classes that have no weight left, can end in the class of x′ all the same
+        if labels[second] == labels[first]:
+            second = stop if stop < n else start - 1
+        firsts[m] = first
+        seconds[m] = second
+
+
+@kernel
+def _place(reach, at):
+    return min(np.searchsorted(reach, at, side="right") - 1, reach.shape[0] - 2)
+
+
+@kernel
 def gather_weights(members, targets, weights, own_targets, wide, own, whole):
     """Write the targets and weights of some examples, and add their weights up.
 
