@@ -188,8 +188,8 @@ class _Grower:
         self.used[first] = self.used[second] = None
         self._nodes.append((first, second, threshold))
         values, rows = self._columns.values, self._rows[members]
-        gaps = values[places[best], rows] - values[places[len(firsts) + best], rows]
-        beyond = gaps > threshold
+        to_first, to_second = values[places[best]], values[places[len(firsts) + best]]
+        beyond = to_first[rows] - to_second[rows] > threshold
         return members[~beyond], members[beyond]
 
     def _to_draw_from(self, members: np.ndarray) -> np.ndarray:
