@@ -35,6 +35,16 @@ def summed(labels, n_classes, weights):
     return targets, own, np.array([(weights * (Y > 0)).sum(0), weights.sum(0)]), Y
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_pairs_are_drawn_by_weight_and_from_two_classes(n_classes, rng):
+    labels = np.sort(np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 20)]))
+    weights = rng.choice([0.25, 0.5, 2.0], size=len(labels))  # whose sums are exact
+    at = rng.random((2, 200))
+    found = np.empty((2, 200), np.int64)
+    kernels.draw_pairs(labels, weights, *at, np.empty(len(labels) + 1), *found)
+    assert_array_equal(found, oracle.pairs(labels, weights, *at))
+
+
 @given(problem=problems(), extra=st.integers(0, 3))
 def test_weights_of_members_are_gathered_and_added_up(problem, extra):
     _, _, rows, labels, n_classes, weights = problem

@@ -7,7 +7,7 @@ from likewise._lazy import attach
 
 _HOMES = {
     "add_rows": "_gather",
-    "add_staged_losses": "_stumps",
+    "add_staged_losses": "_trees",
     "class_energies": "_energy",
     "count_pairs": "_ranks",
     "count_products": "_ranks",
@@ -19,7 +19,7 @@ _HOMES = {
     "edge_distances": "_edges",
     "edge_forces": "_edges",
     "factored_decisions": "_factored",
-    "find_leaves": "_stumps",
+    "find_leaves": "_trees",
     "gather_weights": "_stumps",
     "histogram_threshold": "_stumps",
     "incidence": "_edges",
@@ -40,7 +40,7 @@ _HOMES = {
     "search_histogram": "_stumps",
     "search_zero": "_stumps",
     "spread_lists": "_gather",
-    "sum_trees": "_stumps",
+    "sum_trees": "_trees",
     "tangent_distances": "_tangent",
     "visit_rows": "_sila",
     "winnow_pass_dense": "_winnow",
