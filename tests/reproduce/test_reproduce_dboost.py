@@ -88,7 +88,7 @@ def test_dboost_chooses_within_the_training_part(monkeypatch):
     monkeypatch.setattr(methods, "_CHOICES", few)
     split = next(dboost._folds("wine"))
     for most_rows in (len(split[1]), len(split[1]) - 1):
-        monkeypatch.setattr(methods, "_ROWS_FOR_BOOSTING_FOLDS", most_rows)
+        monkeypatch.setattr(methods, "_ROWS_FOR_FOLDS", most_rows)
         found = methods._boosted_tuned(*split)
         assert list(found) == ["DBoost", "DBoost, choices together"]
         assert max(found.values()) < 0.15

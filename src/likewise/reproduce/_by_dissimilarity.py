@@ -24,8 +24,7 @@ _CHOICES = (
     {"learning_rate": 0.1, "max_depth": 3, "n_pairs": 50, "n_rounds": 300},
 )
 _RIVALS_FOLDS, _BOOSTING_FOLDS = 3, 5
-# Above so many rows one part is held out instead of each in turn, for the time that takes.
-_ROWS_FOR_RIVALS_FOLDS, _ROWS_FOR_BOOSTING_FOLDS = 1_000, 1_900
+_ROWS_FOR_FOLDS = 1_000  # above this one part is held out instead of each in turn, for all methods
 _STEPS = 20  # in which choices are weighed
 _MOST_ROWS_FOR_RIVALS = 4_500  # support vectors and their grids take hours beyond
 
@@ -44,7 +43,7 @@ def _tuned(make: Callable[[np.ndarray], tuple[Any, dict[str, list[Any]]]], *spli
     one_part = ShuffleSplit(1, test_size=0.2, random_state=0)
     folds = StratifiedKFold(_RIVALS_FOLDS, shuffle=True, random_state=0)
     pipeline, grid = make((1 - 1 / _RIVALS_FOLDS) * np.unique(y, return_counts=True)[1])
-    cv = folds if len(y) <= _ROWS_FOR_RIVALS_FOLDS else one_part
+    cv = folds if len(y) <= _ROWS_FOR_FOLDS else one_part
     fitted = GridSearchCV(pipeline, grid, cv=cv).fit(D, y)
     return float(np.mean(fitted.predict(D_test) != y_test))
 
@@ -103,7 +102,7 @@ def _boosted_tuned(
     That is the best of the choices by its loss there, and the mean of some, weighed there.
     """
     classes, labels = np.unique(y, return_inverse=True)
-    by_folds = len(y) <= _ROWS_FOR_BOOSTING_FOLDS
+    by_folds = len(y) <= _ROWS_FOR_FOLDS
     stopping = _BOOSTING_FOLDS if by_folds else True
     chosen = DBoost("precomputed", early_stopping=stopping, refit=not by_folds, random_state=0)
     squares, squares_test = D**2, D_test**2  # a split of Euclid's is then a plane
