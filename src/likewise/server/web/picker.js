@@ -1,0 +1,77 @@
+// A box to find an item in: type, or go through the list with the arrows.
+
+import { ask } from "./api.js";
+import { h } from "./dom.js";
+import { labelOf, shown } from "./show.js";
+import { several } from "./words.js";
+
+const LISTED = 8;
+const PAUSE = 150; // milliseconds without a key before the server is asked
+
+/** Return the box; `chosen` is told the id. It follows the ARIA pattern of a combobox. */
+export function picker({ hidden, signal, chosen }) {
+  let found = [], active = -1, timer = 0, asked = 0;
+  const list = h("ul", { id: "found", class: "found", role: "listbox", "aria-label": "Items found", hidden: true });
+  const told = h("span", { class: "unseen", role: "status" });
+  const box = h("input", {
+    id: "find", type: "search", role: "combobox", autocomplete: "off", spellcheck: "false", placeholder: "an id, a label or a word",
+    "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "found",
+    oninput: () => { clearTimeout(timer); timer = setTimeout(look, PAUSE); },
+    onfocus: look, onkeydown: pressed, onblur: () => setTimeout(close, PAUSE),
+  });
+
+  async function look() {
+    const mine = ++asked;
+    try {
+      const page = await ask(`/v1/items?limit=${LISTED}&search=${encodeURIComponent(box.value.trim())}`, { signal });
+      if (mine !== asked || document.activeElement !== box) return;
+      found = page.items;
+      open(page.total);
+    } catch (error) {
+      if (error.name !== "AbortError") open(0, error.message);
+    }
+  }
+
+  function open(total, trouble = null) {
+    active = -1;
+    box.removeAttribute("aria-activedescendant");
+    list.replaceChildren(...found.map((item, place) => h("li", { id: `found-${place}`, role: "option", "aria-selected": "false", onmousedown: (event) => { event.preventDefault(); choose(place); } },
+      h("span", { class: "thumb" }, shown(item, { small: true, hidden })), h("span", { class: "name" }, String(item.id)), labelOf(item))));
+    const said = trouble ?? (total === 0 ? "No item has this in its id, label or text." : `${several(total, "item")} found.`);
+    if (!found.length || trouble) list.replaceChildren(h("li", { class: "none", role: "option", "aria-disabled": "true" }, said));
+    else if (total > found.length) list.append(h("li", { class: "none", role: "option", "aria-disabled": "true" }, `and ${several(total - found.length, "more item", "more items")}`));
+    told.textContent = said;
+    list.hidden = false;
+    box.setAttribute("aria-expanded", "true");
+  }
+
+  function close() {
+    list.hidden = true;
+    box.setAttribute("aria-expanded", "false");
+    box.removeAttribute("aria-activedescendant");
+  }
+
+  function mark(place) {
+    active = (place + found.length) % found.length;
+    for (const [at, option] of [...list.children].entries()) option.setAttribute("aria-selected", String(at === active));
+    box.setAttribute("aria-activedescendant", `found-${active}`);
+    list.children[active].scrollIntoView({ block: "nearest" });
+  }
+
+  function choose(place) {
+    close();
+    box.value = "";
+    chosen(found[place].id);
+  }
+
+  function pressed(event) {
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && found.length && !list.hidden) choose(Math.max(active, 0));
+    else if (event.key === "ArrowDown" && found.length) list.hidden ? look() : mark(active + 1);
+    else if (event.key === "ArrowUp" && found.length) mark(active < 0 ? found.length - 1 : active - 1);
+    else return;
+    event.preventDefault();
+  }
+
+  return h("div", { class: "picker" }, h("label", { for: "find" }, "Find an item"), h("div", { class: "box" }, box, list), told);
+}
