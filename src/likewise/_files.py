@@ -23,6 +23,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
@@ -220,6 +221,7 @@ def _check_origin(header: dict[str, str]) -> None:
         )
 
 
+@cache
 def _package_version() -> str:
     from importlib.metadata import version
 
