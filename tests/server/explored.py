@@ -1,27 +1,24 @@
 """Three small real sets, one of each kind that the explorer shows, and a real server for them."""
 
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
 from sklearn import datasets
+from tests.server.running import Running
 
 import likewise as lw
-from likewise.server import Client
 from likewise.tables import Columns, TableModel
 
 TOKEN = "a-token-that-is-long-enough"
-_SECONDS_TO_STOP = 20
 
 
 def digits(n=300):
     """Return pictures: handwritten digits, 8 by 8."""
     data = datasets.load_digits()
-    frame = pd.DataFrame(data.data[:n], columns=[f"pixel_{i}_{j}" for i in range(8) for j in range(8)])
+    frame = pd.DataFrame(
+        data.data[:n], columns=[f"pixel_{i}_{j}" for i in range(8) for j in range(8)]
+    )
     frame.insert(0, "id", [f"digit-{i:03d}" for i in range(n)])
     frame["digit"] = data.target[:n].astype(str)
     return frame, "digit", Columns(image_shape=(8, 8), ignore=["digit"])
@@ -33,7 +30,7 @@ def sentences():
     rows = []
     for name in loaders:
         said = getattr(datasets, f"load_{name}")().DESCR
-        said = re.sub(r"[-=:|*]{2,}|\.\. \w+::?|:\w+:", " ", said)
+        said = re.sub(r"[-=:|*]{2,}|\.\. \w+::?|:[A-Z][\w ]+:", " ", said)
         for part in re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n\s*\n", said):
             text = " ".join(part.split())
             if len(text.split()) >= 8:
@@ -65,26 +62,17 @@ def write_set(name, folder):
     return frame, label
 
 
-@contextmanager
-def serving(name, folder, *options) -> Iterator[str]:
-    """Serve a set that was written, in a process of its own; yield the address."""
-    command = [sys.executable, "-m", "likewise", "serve", str(folder / f"{name}.safetensors")]
-    command += ["--items", str(folder / f"{name}.parquet"), "--port", "0", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        line = process.stdout.readline()
-        assert "http://" in line, line + process.stderr.read()
-        yield line[line.index("http://") :].strip()
-    finally:
-        process.terminate()
-        process.communicate(timeout=_SECONDS_TO_STOP)
+def serving(name, folder, *options):
+    """Serve a set that was written."""
+    model, items = folder / f"{name}.safetensors", folder / f"{name}.parquet"
+    return Running(model, "--items", items, *options)
 
 
-def teach(address, frame, label, n, token=None):
+def teach(server, frame, label, n, **given):
     """Tell a server that items of one label are alike, n times; wait until it has learned it."""
     rng = np.random.default_rng(0)
     labels, ids = frame[label].to_numpy(), frame["id"].tolist()
-    with Client(address, token=token) as client:
+    with server.client(**given) as client:
         triplets = []
         while len(triplets) < n:
             query, closer, farther = rng.integers(len(ids), size=3)

@@ -60,7 +60,7 @@ async function known(signal = null) {
   const summary = await ask("/v1/explore/summary", { signal });
   const learned = summary.learns ? several(summary.applied, "answer") : "does not learn";
   document.getElementById("pulse").replaceChildren(
-    h("a", { href: "#/models" }, h("b", {}, summary.name), h("span", {}, ` version ${summary.live} · ${learned}`)));
+    h("a", { href: "#/models" }, h("b", {}, summary.name), ` version ${summary.live}`, h("span", {}, ` · ${learned}`)));
   document.getElementById("foot").replaceChildren(
     h("p", {}, `${several(summary.n_items, "item")} · ${summary.similarity} · ${summary.engine} search · kept in ${summary.store === "sqlite" ? "SQLite" : "PostgreSQL"}`),
     h("p", {}, `${count(summary.acknowledged)} comparisons written down, ${count(summary.applied)} consumed.`));

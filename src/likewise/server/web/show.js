@@ -31,7 +31,20 @@ function pairs(row, hidden) {
 
 function cells(row, hidden) {
   return h("table", { class: "cells" }, h("tbody", {}, pairs(row, hidden).map(([name, value]) =>
-    h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, cell(value))))));
+    h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: typeof value === "number" ? "number" : null }, cell(value))))));
+}
+
+/** Return two rows beside a third, and for each number which of the two is nearer to it. */
+export function compared(query, left, right, hidden) {
+  return h("table", { class: "compared" },
+    h("thead", {}, h("tr", {}, h("td", {}), ["Left", "This one", "Right"].map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, pairs(query.row, hidden).map(([name, value]) => {
+      const [a, b] = [left.row?.[name], right.row?.[name]];
+      const [near, far] = [Math.abs(a - value), Math.abs(b - value)];
+      const same = (one, other, gap, rest) => (typeof value === "number" ? gap < rest : one === value && other !== value);
+      const side = (one, isNearer) => h("td", { class: isNearer ? "nearer" : null }, cell(one), isNearer && h("span", { class: "unseen" }, ", nearer"));
+      return h("tr", {}, h("th", { scope: "row" }, name), side(a, same(a, b, near, far)), h("td", { class: "this" }, cell(value)), side(b, same(b, a, far, near)));
+    })));
 }
 
 function fewCells(row, hidden) {

@@ -24,15 +24,17 @@ export async function why(query, item, base, { signal, hidden }) {
 
 function strongest(before, after) {
   const earlier = new Map(before.terms.map((term) => [nameOf(term), term.contribution]));
+  // Where not all terms were told, one that is missing is too weak to be told.
+  const missing = before.terms.length < ASKED ? 0 : null;
   const ordered = [...after.terms].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
-  // A pair that is not among the terms asked for is too weak to be told, not nothing.
-  const terms = ordered.slice(0, SHOWN).map((term) => ({ name: nameOf(term), before: earlier.get(nameOf(term)) ?? null, after: term.contribution }));
+  const terms = ordered.slice(0, SHOWN).map((term) => ({ name: nameOf(term), before: earlier.get(nameOf(term)) ?? missing, after: term.contribution }));
   const left = (whole, part) => whole - terms.reduce((sum, term) => sum + (term[part] ?? 0), 0);
   return [...terms, { name: "all others", before: left(before.score, "before"), after: left(after.score, "after"), quiet: true }];
 }
 
 function nameOf({ query_feature: query, item_feature: item }) {
-  return query === item ? query : `${query} with ${item}`;
+  const [asked, found] = [query, item].map((name) => name.replace(/^text:/, "")); // a word is enough
+  return asked === found ? asked : `${asked} with ${found}`;
 }
 
 /** Where the features are pixels: which pixels of the item count, for it and against it. */

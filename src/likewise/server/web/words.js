@@ -9,7 +9,7 @@ const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle
 const large = (value) => Math.abs(value) >= 1e5;
 
 export const count = (value) => COUNT.format(value);
-export const score = (value) => (large(value) ? value.toExponential(2) : SCORE.format(value));
+export const score = (value) => (large(value) ? value.toExponential(2) : SCORE.format(value).replace("-", "−"));
 export const signed = (value) => (large(value) ? value.toExponential(2) : SIGNED.format(value).replace("-", "−"));
 export const moment = (seconds) => MOMENT.format(new Date(seconds * 1000));
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;

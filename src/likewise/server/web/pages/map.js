@@ -45,7 +45,7 @@ class Chart {
     this.canvas = h("canvas", {
       class: "plane", tabindex: "0", role: "application", "aria-roledescription": "map", "aria-describedby": "map-help",
       "aria-label": `Map of ${several(told.points.length, "item")}`,
-      onpointermove: (event) => this.point(event), onpointerleave: () => this.mark(-1), onclick: () => this.go(), onkeydown: (event) => this.pressed(event),
+      onpointermove: (event) => this.point(event), onpointerleave: () => this.mark(-1), onpointerdown: (event) => this.touch(event), onclick: () => this.go(), onkeydown: (event) => this.pressed(event),
     });
     this.slider = h("input", { type: "range", id: "way", min: 0, max: 100, value: 100, "aria-valuetext": "after", oninput: () => { this.stop(); this.to(this.slider.value / 100); } });
     this.card = h("div", { class: "card over", "aria-live": "polite" });
@@ -150,6 +150,13 @@ class Chart {
     this.mark(best);
   }
 
+  /** With a finger the first touch shows an item, and the second opens it. */
+  touch(event) {
+    const before = this.active;
+    this.point(event);
+    this.isFirstTouch = event.pointerType === "touch" && this.active !== before;
+  }
+
   async mark(place) {
     if (place === this.active) return;
     this.active = place;
@@ -184,11 +191,12 @@ class Chart {
   }
 
   go() {
-    if (this.active >= 0) location.hash = `#/neighbours/${named(this.points[this.active].id)}`;
+    if (this.active >= 0 && !this.isFirstTouch) location.hash = `#/neighbours/${named(this.points[this.active].id)}`;
   }
 
   pressed(event) {
     const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    this.isFirstTouch = false;
     if (event.key === "Enter") return this.go();
     if (event.key === "Escape") return this.mark(-1);
     const way = ways[event.key];

@@ -8,6 +8,7 @@ import { labelOf, shown } from "../show.js";
 import { count, percent, score, several, signed } from "../words.js";
 
 export const title = "Quality";
+const SHOWN = 6;
 const AGAIN = 700; // milliseconds between looks while the server computes
 
 export async function open({ root, summary, signal }) {
@@ -61,17 +62,19 @@ function margins(goodness) {
 }
 
 function outcomes(name, meaning, list, n, summary) {
-  const more = n - list.length;
+  const lines = h("ul", { class: "triplets" }, list.slice(0, SHOWN).map((one) => outcome(one, summary)));
+  const rest = list.slice(SHOWN);
+  const more = h("button", { type: "button", class: "slim", onclick: () => { lines.append(...rest.map((one) => outcome(one, summary))); more.remove(); } },
+    `Show ${rest.length} more${n > list.length ? ` of ${count(n)}` : ""}`);
   return h("section", { "aria-labelledby": `outcome-${name}` },
     h("h2", { id: `outcome-${name}` }, `${name} `, h("span", { class: "chip" }, count(n)), h("small", {}, meaning)),
-    list.length
-      ? h("ul", { class: "triplets" }, list.map((one) => outcome(one, summary)), more > 0 && h("li", { class: "quiet" }, `and ${several(more, "more", "more")}`))
-      : notYet(name === "Lost" ? "Nothing was lost." : "Nothing was won yet."));
+    list.length ? lines : notYet(name === "Lost" ? "Nothing was lost." : "Nothing was won yet."),
+    rest.length > 0 && h("p", { class: "more" }, more));
 }
 
 function outcome({ query, closer, farther, margin_before: before, margin_after: after }, summary) {
   const part = (words, item) => h("span", { class: "part" }, h("small", {}, words), shown(item, { small: true, hidden: summary.label }), h("span", { class: "who" }, h("span", { class: "name" }, String(item.id)), labelOf(item)));
   return h("li", {}, h("a", { class: `triplet ${query.kind}`, href: `#/neighbours/${named(query.id)}` },
     part("for", query), part("closer", closer), part("farther", farther),
-    h("span", { class: "margin" }, h("small", {}, "margin"), h("span", {}, score(before).replace("-", "−"), " → ", h("b", {}, score(after).replace("-", "−"))))));
+    h("span", { class: "margin" }, h("small", {}, "margin"), h("span", {}, score(before), " → ", h("b", {}, score(after))))));
 }

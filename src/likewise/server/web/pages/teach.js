@@ -3,7 +3,7 @@
 import { ask, download, tell } from "../api.js";
 import { choice, h, heading, notice, say, tile, waiting } from "../dom.js";
 import { heldOut, notYet } from "../learning.js";
-import { shown } from "../show.js";
+import { compared, shown } from "../show.js";
 import { count, percent, several } from "../words.js";
 
 export const title = "Teach";
@@ -12,7 +12,7 @@ const UNDECIDED = 0.55;
 const KEPT_AS = "likewise-answers", MOST_KEPT = 20;
 
 export async function open({ root, summary, signal }) {
-  root.append(heading("Teach", "Look at the one above, and say which of the two below is more like it. There is no wrong answer: what counts is what you find alike."));
+  root.append(heading("Teach", "Two items are shown beside a third: say which is more like it. There is no wrong answer; what counts is what you find alike."));
   if (!summary.learns) {
     root.append(notice(summary.why_not));
     return;
@@ -31,7 +31,7 @@ class Teaching {
     this.strategy = "informative";
     this.answers = kept();
     this.busy = false;
-    this.stage = h("div", { class: `stage ${summary.kind}` }, waiting("Looking for a question…"));
+    this.stage = h("div", { class: "stage" }, waiting("Looking for a question…"));
     this.told = h("p", { class: "told", role: "status" }, "Use the arrow keys, or press a button.");
     this.trouble = h("div", {});
     this.undoButton = h("button", { type: "button", onclick: () => this.undo() }, "Undo ", h("kbd", {}, "U"));
@@ -57,13 +57,15 @@ class Teaching {
     this.keys = { left: key(), right: key() }; // sent twice, an answer still counts once
     const { query, left, right } = question;
     const side = (name, arrow, item) => h("div", { class: `choice ${name}` },
-      h("div", { class: "face" }, shown(item, { hidden: this.summary.label })),
+      item.kind !== "row" && h("div", { class: "face" }, shown(item, { hidden: this.summary.label })),
       h("button", { type: "button", onclick: () => this.answer(name), "aria-keyshortcuts": name === "left" ? "ArrowLeft" : "ArrowRight" },
         name === "left" && h("kbd", { "aria-hidden": "true" }, arrow), name === "left" ? "Left" : "Right", name === "right" && h("kbd", { "aria-hidden": "true" }, arrow),
         h("span", { class: "unseen" }, ` is more alike: ${item.id}`)));
     const focused = document.activeElement?.closest?.(".choice button") && (document.activeElement.closest(".choice.left") ? "left" : "right");
+    const whole = query.kind === "row" ? compared(query, left, right, this.summary.label) : shown(query, { hidden: this.summary.label });
+    this.stage.className = `stage ${query.kind}`;
     this.stage.replaceChildren(
-      h("div", { class: "query" }, h("div", { class: "face" }, shown(query, { hidden: this.summary.label }))),
+      h("div", { class: "query" }, h("div", { class: "face" }, whole)),
       h("h2", {}, "Which is more like this?"),
       h("div", { class: "choices" }, side("left", "←", left), side("right", "→", right)));
     if (focused) this.stage.querySelector(`.choice.${focused} button`).focus({ preventScroll: true });
