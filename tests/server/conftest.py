@@ -3,9 +3,9 @@
 import secrets
 
 import pytest
+from tests.server.running import Running, write_digits
 
 from likewise.server._open import open_store
-from tests.server.running import Running, write_digits
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +43,5 @@ def digits(tmp_path_factory):
 def running(digits):
     """Return a server that the tests of a module share."""
     model, items = digits
-    with Running(
-        model, "--items", items, "--image-shape", "8x8", "--label", "digit"
-    ) as server:
+    with Running(model, "--items", items, "--image-shape", "8x8", "--label", "digit") as server:
         yield server

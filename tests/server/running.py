@@ -1,5 +1,6 @@
 """A real server in a process of its own, on a free port of this machine."""
 
+import asyncio
 import os
 import queue
 import signal
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 from threading import Thread
 
+import httpx
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_digits
@@ -70,6 +72,36 @@ class Running:
             self.process.stderr.close()
 
 
+class InProcess:
+    """Asks an application in this process; nothing listens, and no learner runs.
+
+    Parameters
+    ----------
+    app : ASGI application
+    address : str
+        What its own address is thought to be.
+    """
+
+    def __init__(self, app, address="http://127.0.0.1:8000"):
+        self._transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._address = address
+
+    def request(self, method, path, **given):
+        async def ask():
+            async with httpx.AsyncClient(
+                transport=self._transport, base_url=self._address
+            ) as client:
+                return await client.request(method, path, **given)
+
+        return asyncio.run(ask())
+
+    def get(self, path, **given):
+        return self.request("GET", path, **given)
+
+    def post(self, path, **given):
+        return self.request("POST", path, **given)
+
+
 def write_digits(folder: Path, n_items: int = 300) -> tuple[Path, Path]:
     """Write a model and its items: digits of 8 by 8 pixels with the cosine."""
     digits = load_digits()
@@ -100,8 +132,7 @@ def belief(store):
 def all_learned(store):
     """Return what a store's learner knows, and every version with its verdict."""
     versions = [
-        (v.number, v.position, v.verdict, v.promoted is None, v.available)
-        for v in store.versions()
+        (v.number, v.position, v.verdict, v.promoted is None, v.available) for v in store.versions()
     ]
     live = from_bytes(store.similarity(store.pulse().live)).W.tobytes()
     return belief(store), store.checkpoint().position, versions, live

@@ -6,10 +6,10 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
+from tests.server.running import Running, digit_triplets
 
 import likewise as lw
 from likewise.server import ServerError
-from tests.server.running import Running, digit_triplets
 
 
 @pytest.fixture(scope="module")

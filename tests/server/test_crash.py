@@ -11,12 +11,12 @@ from time import sleep
 
 import httpx
 import pytest
+from tests.server.running import Running, all_learned, digit_triplets, write_digits
 
 from likewise.server._learner import Learner
 from likewise.server._open import open_store
 from likewise.server._service import Service
 from likewise.server._settings import Settings
-from tests.server.running import Running, all_learned, digit_triplets, write_digits
 
 KILLS = int(os.environ.get("LIKEWISE_KILLS", "3"))
 
@@ -48,7 +48,9 @@ class Reference:
 
     def __init__(self, model, items, place):
         service = Service(Settings(model, items, store=str(place)), learns=False)
-        self._revisions = {name: item.revision for name, item in service.live.catalogue.items.items()}
+        self._revisions = {
+            name: item.revision for name, item in service.live.catalogue.items.items()
+        }
         service.stop()
         self.store = open_store(str(place), synced=False)
         self._learner = Learner(self.store)

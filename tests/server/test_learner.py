@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.server.running import all_learned, belief
 
 import likewise as lw
 from likewise._files import from_bytes, to_bytes
@@ -11,7 +12,6 @@ from likewise.server._gate import Marks, is_held_out, judge
 from likewise.server._learner import Learner
 from likewise.server._open import open_store
 from likewise.server._served import begun
-from tests.server.running import all_learned, belief
 
 N_ITEMS, WIDTH = 40, 6
 

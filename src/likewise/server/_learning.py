@@ -47,7 +47,8 @@ class LearningProcess:
         with self._lock:
             if self._process is not None and self._process.stdin is not None:
                 self._process.stdin.close()
-        self._thread.join(timeout=20)
+        if self._thread.is_alive():
+            self._thread.join(timeout=20)
 
     @property
     def running(self) -> bool:
