@@ -10,7 +10,7 @@ const PAUSE = 150; // milliseconds without a key before the server is asked
 
 /** Return the box; `chosen` is told the id. It follows the ARIA pattern of a combobox. */
 export function picker({ hidden, signal, chosen }) {
-  let found = [], active = -1, timer = 0, asked = 0;
+  let found = [], active = -1, timer = 0, asked = 0, listed = null;
   const list = h("ul", { id: "found", class: "found", role: "listbox", "aria-label": "Items found", hidden: true });
   const told = h("span", { class: "unseen", role: "status" });
   const box = h("input", {
@@ -21,11 +21,13 @@ export function picker({ hidden, signal, chosen }) {
   });
 
   async function look() {
-    const mine = ++asked;
+    const mine = ++asked, words = box.value.trim();
+    clearTimeout(timer);
     try {
-      const page = await ask(`/v1/items?limit=${LISTED}&search=${encodeURIComponent(box.value.trim())}`, { signal });
+      const page = await ask(`/v1/items?limit=${LISTED}&search=${encodeURIComponent(words)}`, { signal });
       if (mine !== asked || document.activeElement !== box) return;
       found = page.items;
+      listed = words;
       open(page.total);
     } catch (error) {
       if (error.name !== "AbortError") open(0, error.message);
@@ -64,9 +66,15 @@ export function picker({ hidden, signal, chosen }) {
     chosen(found[place].id);
   }
 
+  /** Take what is marked, or the first of what was typed, also where it is not listed yet. */
+  async function take() {
+    if (listed !== box.value.trim()) await look();
+    if (found.length) choose(Math.max(active, 0));
+  }
+
   function pressed(event) {
     if (event.key === "Escape") close();
-    else if (event.key === "Enter" && found.length && !list.hidden) choose(Math.max(active, 0));
+    else if (event.key === "Enter") take();
     else if (event.key === "ArrowDown" && found.length) list.hidden ? look() : mark(active + 1);
     else if (event.key === "ArrowUp" && found.length) mark(active < 0 ? found.length - 1 : active - 1);
     else return;
