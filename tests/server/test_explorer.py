@@ -105,6 +105,26 @@ def test_an_item_is_found_by_typing_and_by_keyboard_alone(browser, servers):
         assert visit.untroubled()
 
 
+def test_a_text_of_ones_own_finds_neighbours(browser, servers):
+    words = "petal and sepal of the iris?"
+    with (
+        Visit(browser, servers["sentences"], **LOOKS["light"]) as visit,
+        servers["sentences"].client() as client,
+    ):
+        page = visit.open("neighbours")
+        page.get_by_role("combobox", name="Find an item").fill(words)
+        page.get_by_role("button", name="Search with these words").click()
+        page.wait_for_selector("h2:has-text('Your text')")
+        assert page.locator(".asked blockquote").inner_text() == words
+        for which, version in (("before", 1), ("after", None)):
+            found = [m.id for m in client.search(text=words, version=version).matches]
+            page.wait_for_selector(".near")
+            assert page.locator(f".side.{which} .near .name").all_inner_texts() == found
+        page.locator(".near button").first.click()
+        page.wait_for_selector(".why")
+        assert visit.untroubled()
+
+
 def test_ten_comparisons_are_taught_by_keyboard_and_one_is_undone(browser, servers):
     with (
         Visit(browser, servers["digits"], **LOOKS["light"]) as visit,

@@ -8,8 +8,8 @@ import { several } from "./words.js";
 const LISTED = 8;
 const PAUSE = 150; // milliseconds without a key before the server is asked
 
-/** Return the box; `chosen` is told the id. It follows the ARIA pattern of a combobox. */
-export function picker({ hidden, signal, chosen }) {
+/** Return the box; `chosen` is told the id, `worded` a text to search with. It is an ARIA combobox. */
+export function picker({ hidden, signal, chosen, worded = null }) {
   let found = [], active = -1, timer = 0, asked = 0, listed = null;
   const list = h("ul", { id: "found", class: "found", role: "listbox", "aria-label": "Items found", hidden: true });
   const told = h("span", { class: "unseen", role: "status" });
@@ -81,5 +81,6 @@ export function picker({ hidden, signal, chosen }) {
     event.preventDefault();
   }
 
-  return h("div", { class: "picker" }, h("label", { for: "find" }, "Find an item"), h("div", { class: "box" }, box, list), told);
+  const byWords = worded && h("button", { type: "button", onclick: () => box.value.trim() ? worded(box.value.trim()) : box.focus() }, "Search with these words");
+  return [h("div", { class: "picker" }, h("label", { for: "find" }, worded ? "Find an item, or write a text" : "Find an item"), h("div", { class: "box" }, box, list), told), byWords];
 }

@@ -9,7 +9,7 @@ const SHOWN = 8, ASKED = 100;
 
 /** Return an explanation of the score of `item` with `query`. */
 export async function why(query, item, base, { signal, hidden }) {
-  const about = { id: query.id, item: item.id, top: ASKED };
+  const about = { ...(query.id === null ? { text: query.text } : { id: query.id }), item: item.id, top: ASKED };
   const [before, after] = await Promise.all([
     tell("/v1/explain", { ...about, version: base }, { signal }),
     tell("/v1/explain", about, { signal }),

@@ -1,6 +1,6 @@
 // What is near an item, before learning and after, side by side.
 
-import { ask, named } from "../api.js";
+import { ask, named, tell } from "../api.js";
 import { choice, h, heading, notice, svg, waiting } from "../dom.js";
 import { picker } from "../picker.js";
 import { labelOf, shown } from "../show.js";
@@ -9,29 +9,50 @@ import { why } from "../why.js";
 
 export const title = "Neighbours";
 const SIZES = [5, 10, 20, 50];
+const BASE = 1; // the version that the model file holds
+const RANKED = 1_000; // most places that the server tells of a search with a text
 
 export async function open({ root, id, settings, summary, signal }) {
   const k = SIZES.includes(Number(settings.get("k"))) ? Number(settings.get("k")) : 10;
-  const go = (to, size = k) => { location.hash = `#/neighbours/${named(to)}${size === 10 ? "" : `?k=${size}`}`; };
+  const text = summary.takes_text ? settings.get("text") : null;
+  const go = (to, words = null, size = k) => { location.hash = address(to, words, size); };
   root.append(heading("Neighbours", "What is most like an item: as the model file has it, and as it was learned since."));
   if (summary.n_items < 2) {
     root.append(notice("There are fewer than two items, so none has neighbours. Start the server with --items, or add some with POST /v1/items."));
     return;
   }
-  const item = id ?? (await anyItem(summary, signal, 0)).id;
+  const item = text === null ? id ?? (await anyItem(summary, signal, 0)).id : null;
   root.append(h("div", { class: "toolbar" },
-    picker({ hidden: summary.label, signal, chosen: (to) => go(to) }),
+    picker({ hidden: summary.label, signal, chosen: (to) => go(to), worded: summary.takes_text ? (words) => go(null, words) : null }),
     h("button", { type: "button", onclick: async () => go((await anyItem(summary, signal)).id) }, "Random item"),
-    choice("Show", SIZES.map((size) => [size, `${size} nearest`]), k, (size) => go(item, Number(size)))));
+    choice("Show", SIZES.map((size) => [size, `${size} nearest`]), k, (size) => go(item, text, Number(size)))));
   const place = h("div", {}, waiting());
   root.append(place);
   try {
-    const found = await ask(`/v1/explore/neighbours/${named(item)}?k=${k}`, { signal });
+    const found = text === null ? await ask(`/v1/explore/neighbours/${named(item)}?k=${k}`, { signal }) : await byText(text, k, signal);
     place.replaceChildren(...drawn(found, summary, signal));
   } catch (error) {
     if (error.name === "AbortError") throw error;
     place.replaceChildren(notice(error.message, { kind: "bad" }));
   }
+}
+
+function address(id, text, k) {
+  const settings = new URLSearchParams([...(text === null ? [] : [["text", text]]), ...(k === 10 ? [] : [["k", k]])]);
+  return `#/neighbours${id === null ? "" : `/${named(id)}`}${settings.size ? `?${settings}` : ""}`;
+}
+
+/** Search with a text before and after, and put the answers in the shape of an item's neighbours. */
+async function byText(text, k, signal) {
+  const all = { text, k: RANKED };
+  const both = await Promise.all([{ ...all, version: BASE }, all].map((body) => tell("/v1/search", body, { signal })));
+  const ranks = both.map(({ matches }) => new Map(matches.map(({ id }, place) => [id, place + 1])));
+  const wanted = new Set(both.flatMap(({ matches }) => matches.slice(0, k).map(({ id }) => id)));
+  const items = new Map(await Promise.all([...wanted].map(async (id) => [id, await ask(`/v1/items/${named(id)}`, { signal })])));
+  const [base, learned] = both.map(({ matches }, own) => matches.slice(0, k).map(({ id, score }) =>
+    ({ item: items.get(id), score, rank: ranks[own].get(id), other_rank: ranks[1 - own].get(id) ?? null })));
+  const item = { id: null, kind: "text", text, label: null };
+  return { item, base, learned, base_model: BASE, model: both[1].model };
 }
 
 async function anyItem(summary, signal, at = Math.floor(Math.random() * summary.n_items)) {
@@ -48,14 +69,14 @@ function drawn(found, summary, signal) {
   return [
     h("section", { class: `asked ${item.kind}`, "aria-label": "The item" },
       h("div", { class: "face" }, shown(item, { hidden: summary.label })),
-      h("div", {}, h("h2", {}, String(item.id), " ", labelOf(item)), h("p", { class: "gist" }, gist(base, learned, item)))),
+      h("div", {}, h("h2", {}, item.id === null ? "Your text" : String(item.id), " ", labelOf(item)), h("p", { class: "gist" }, gist(base, learned, item)))),
     sides,
   ];
 }
 
 /** Say in a sentence or two what has changed. */
 function gist(base, learned, item) {
-  const fresh = learned.filter((near) => near.other_rank > base.length).length;
+  const fresh = learned.filter((near) => near.other_rank === null || near.other_rank > base.length).length;
   const moved = learned.filter((near) => near.other_rank !== near.rank).length;
   const said = moved === 0
     ? "Nothing has moved: what was learned so far leaves these neighbours as they were."
