@@ -18,7 +18,7 @@ import likewise as lw
 from likewise._files import from_bytes
 from likewise.server import Client
 
-SECONDS_TO_START = 60
+SECONDS_TO_START = 180
 
 
 class Running:

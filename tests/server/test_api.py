@@ -145,7 +145,7 @@ def test_feedback_is_acknowledged_and_consumed(http, running):
     answer = http.post("/v1/feedback", json={"triplets": [triplet], "clicks": [click], "key": "k1"})
     assert (answer.status_code, answer.json()) == (202, {"accepted": 3})
     with running.client() as client:
-        state = client.wait()
+        state = client.wait(180)
     assert state.applied == state.acknowledged == before["acknowledged"] + 3
 
 
@@ -271,7 +271,7 @@ def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, tmp_path
         before = client.search(id="d5", k=10)
         for start in range(0, 400, 100):
             client.feedback(digit_triplets(400)[start : start + 100])
-        client.wait()
+        client.wait(180)
         models = client.models()
         assert models.live > 1
         live = models.models[[m.version for m in models.models].index(models.live)]
@@ -303,7 +303,7 @@ def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, tmp_path
     with Running(*arguments) as server, server.client() as client:
         assert client.models().live == models.live
         assert client.search(id="d5", k=10).matches == after.matches
-        assert client.wait().applied == acknowledged
+        assert client.wait(180).applied == acknowledged
 
 
 def _ready(ask):

@@ -1,8 +1,10 @@
 """kill -9 at any moment: nothing acknowledged is lost, nothing is learned twice.
 
-``LIKEWISE_KILLS=50`` kills fifty times on each database instead of a few.
+``LIKEWISE_KILLS=50`` kills fifty times on each database instead of a few; with
+``--log-cli-level=INFO`` it says how far it is.
 """
 
+import logging
 import os
 import random
 import secrets
@@ -18,6 +20,7 @@ from likewise.server._open import open_store
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 
+LOG = logging.getLogger(__name__)
 KILLS = int(os.environ.get("LIKEWISE_KILLS", "3"))
 
 
@@ -95,6 +98,7 @@ def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, reques
                     store = open_store(place, schema=schema)
                     assert all_learned(store) == reference.learn(new)
                     store.close()
+                    LOG.info("%s: %s kills, %s entries are right", kind, kill, len(acknowledged))
             if kill < KILLS:
                 feeder = Feeder(server.address, waiting, kill)
                 feeder.start()
@@ -108,7 +112,7 @@ def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, reques
 
 def _check(client, acknowledged):
     """See that exactly what was acknowledged is there, in its order, and consumed."""
-    state = client.wait(60)
+    state = client.wait(180)
     assert state.acknowledged == sum(len(triplets) for _, triplets in acknowledged)
     wanted = [[*triplet, key] for key, triplets in acknowledged for triplet in triplets]
     found = [line.split(",") for line in client.export("csv").splitlines()[1:]]

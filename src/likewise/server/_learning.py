@@ -14,7 +14,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 
 _LOOK_EVERY = 0.2  # seconds; other servers on the same store do not wake this learner
-_NICE = 10
+_NICE = 5  # the learner gets a third of a core that a search wants too
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 
 
@@ -114,9 +114,15 @@ def _first_line() -> bytes:
 
 def _learn(pipe: _Pipe) -> None:
     """Wait to be the only learner, then learn until the pipe ends."""
+    from likewise.learners import AROMA  # noqa: F401 (a state read from a store is one)
     from likewise.server._learner import Learner
     from likewise.server._open import open_store
 
+    if pipe.ended:
+        return
+
+    if hasattr(os, "nice"):  # not before: imports are better over soon
+        os.nice(_NICE)
     told = json.loads(pipe.first)
     store = open_store(told["place"], schema=told["schema"], synced=False)
     while not store.try_to_lead():
@@ -137,8 +143,6 @@ def main() -> None:
     # Ctrl-C reaches all processes of a terminal, but the server ends this one, in its time.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
     pipe = _Pipe()
     if pipe.first:
         # Beside the main thread, since there a learner would take Ctrl-C for its own end.

@@ -206,7 +206,11 @@ class Service:
         """Return the items under another version than the live one."""
         items = catalogue.list
         index = Index(self._similarity(version), "exact")
-        return index.add([str(i.id) for i in items], catalogue.rows, _fields(items))
+        return (
+            index
+            if not items
+            else index.add([str(i.id) for i in items], catalogue.rows, _fields(items))
+        )
 
     def score(self, asked: wire.ScoreRequest) -> wire.ScoreAnswer:
         """Score some items with a query."""
@@ -349,8 +353,10 @@ def _read_items(settings: Settings, served: Served) -> tuple[list[Any], str] | N
 def _searched(
     index: Index, row: np.ndarray, k: int, where: dict[str, Any] | None
 ) -> list[tuple[str, float]]:
+    if not len(index):
+        return []
     try:
-        return index.search(row, min(k, max(1, len(index))), where).row(0)
+        return index.search(row, min(k, len(index)), where).row(0)
     except ValueError as error:  # an unknown column in `where`, or numbers beyond all measure
         raise WrongRequestError(str(error)) from error
 

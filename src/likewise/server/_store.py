@@ -106,11 +106,12 @@ class Store(ABC):
         file they come from, and a file that was the last one read is not read again.
         """
         with self._transaction():
-            last = self._count("item", len(items))
+            self._count("item", 0)  # from here on nobody else writes
             if digest is not None:
                 if self._note("items") == digest:
                     return 0
                 self._set_note("items", digest)
+            last = self._count("item", len(items))
             there = self._current([str(item[0]) for item in items])
             for name, given in ((n, n in there) for n in (str(item[0]) for item in items)):
                 if given and not replace:
