@@ -13,7 +13,7 @@ from tests.server.visit import LOOKS, Visit
 
 KEPT = Path(os.environ.get("LIKEWISE_PICTURES", Path(__file__).parents[2] / "results/explorer"))
 MOST_BYTES = 150_000
-WIDE = {"width": 1080, "height": 800}
+WIDE = {"width": 1180, "height": 790}
 TAUGHT = {"digits": 600, "wines": 160}
 
 

@@ -2,7 +2,7 @@
 
 import { h, svg } from "./dom.js";
 
-const WIDE = 440, HIGH = 250;
+const WIDE = 380, HIGH = 235;
 const EDGE = { left: 50, right: 22, top: 12, bottom: 44 };
 
 /**

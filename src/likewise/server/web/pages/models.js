@@ -10,9 +10,9 @@ const LOOK_EVERY = 3_000;
 const SHOWN = 8; // of the newest; those that were live are always shown
 const STATUS = {
   live: ["live", "answers every search now"],
-  retired: ["retired", "was live before"],
-  rejected: ["not better", "not clearly better than the one then live"],
-  kept: ["kept", "made while nothing was promoted by itself"],
+  retired: ["retired", "live before"],
+  rejected: ["not better", "than the one live then"],
+  kept: ["kept", "while the gate was held"],
 };
 
 export async function open({ root, summary, signal }) {
@@ -86,7 +86,7 @@ function scored({ held_out: n, right, live_right: other, live }) {
   const meter = h("span", { class: "meter", "aria-hidden": "true" }, h("span", { class: "fill" }), h("span", { class: "mark" }));
   meter.children[0].style.width = `${(100 * right) / n}%`;
   meter.children[1].style.left = `${(100 * other) / n}%`;
-  return h("div", { class: "scored" }, meter, h("span", {}, `${right} of ${n}`, h("small", {}, `version ${live}, then live: ${other}`)));
+  return h("div", { class: "scored" }, meter, h("span", {}, `${right} of ${n}`, h("small", {}, `version ${live}, live then: ${other}`)));
 }
 
 function action({ version, status, promoted, available }, change) {
