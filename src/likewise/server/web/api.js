@@ -44,7 +44,10 @@ async function send(path, { method = "GET", body = null, signal = null } = {}) {
     const headers = { accept: "application/json" };
     if (used) headers.authorization = `Bearer ${used}`;
     if (body !== null) headers["content-type"] = "application/json";
-    const answer = await reach(path, { method, headers, signal, body: body === null ? null : JSON.stringify(body) });
+    const answer = await reach(
+      path,
+      { method, headers, signal, body: body === null ? null : JSON.stringify(body) },
+    );
     if (answer.ok) return answer;
     if (answer.status !== 401) throw new Problem(answer.status, await sentence(answer));
     await newToken(used);

@@ -19,7 +19,11 @@ function where() {
   const [path, settings] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...id] = path.split("/");
   const known = Object.hasOwn(PAGES, page) ? page : "neighbours";
-  return { page: known, id: id.length ? decoded(id.join("/")) : null, settings: new URLSearchParams(settings) };
+  return {
+    page: known,
+    id: id.length ? decoded(id.join("/")) : null,
+    settings: new URLSearchParams(settings),
+  };
 }
 
 function decoded(text) {
@@ -50,7 +54,10 @@ async function show({ moved = true } = {}) {
   } catch (error) {
     clearTimeout(later);
     if (error.name === "AbortError") return;
-    main.replaceChildren(h("h1", { tabindex: "-1" }, PAGES[page].title), notice(error.message, { kind: "bad", action: "Try again", act: () => show() }));
+    main.replaceChildren(
+      h("h1", { tabindex: "-1" }, PAGES[page].title),
+      notice(error.message, { kind: "bad", action: "Try again", act: () => show() }),
+    );
   }
   if (moved && !signal.aborted) main.querySelector("h1")?.focus({ preventScroll: true });
   if (moved) scrollTo(0, 0);
@@ -60,10 +67,19 @@ async function known(signal = null) {
   const summary = await ask("/v1/explore/summary", { signal });
   const learned = summary.learns ? several(summary.applied, "answer") : "does not learn";
   document.getElementById("pulse").replaceChildren(
-    h("a", { href: "#/models" }, h("b", {}, summary.name), ` version ${summary.live}`, h("span", {}, ` · ${learned}`)));
+    h("a", { href: "#/models" },
+      h("b", {}, summary.name),
+      ` version ${summary.live}`,
+      h("span", {}, ` · ${learned}`),
+  ));
+  const where = summary.store === "sqlite" ? "SQLite" : "PostgreSQL";
+  const n = several(summary.n_items, "item");
+  const parts = [n, summary.similarity, `${summary.engine} search`, `kept in ${where}`];
   document.getElementById("foot").replaceChildren(
-    h("p", {}, `${several(summary.n_items, "item")} · ${summary.similarity} · ${summary.engine} search · kept in ${summary.store === "sqlite" ? "SQLite" : "PostgreSQL"}`),
-    h("p", {}, `${count(summary.acknowledged)} comparisons written down, ${count(summary.applied)} consumed.`));
+    h("p", {}, parts.join(" · ")),
+    h("p", {},
+      `${count(summary.acknowledged)} comparisons written down, ${count(summary.applied)} consumed.`,
+  ));
   return summary;
 }
 

@@ -6,20 +6,35 @@ const WIDE = 380, HIGH = 235;
 const EDGE = { left: 50, right: 22, top: 12, bottom: 44 };
 
 /**
- * Return a chart of lines: [{name, style: "after" | "before" | "third", points: [[x, y]], marks: [[x, y]]}].
+ * Return a chart of lines: [{name, style: "after" | "before", points: [[x, y]], marks: [[x, y]]}].
  * `form` writes the values of y, `formX` those of x.
  */
-export function lineChart({ title, note = null, across, lines, form = String, formX = form, zero = false, range = null, asTable = true }) {
+export function lineChart({
+  title,
+  note = null,
+  across,
+  lines,
+  form = String,
+  formX = form,
+  zero = false,
+  range = null,
+  asTable = true,
+}) {
   const all = lines.flatMap((line) => [...line.points, ...(line.marks ?? [])]);
   const xs = ticks(...ends(all.map(([x]) => x)), 6);
-  const ys = range ? ticks(...range, 5) : ticks(...ends([...all.map(([, y]) => y), ...(zero ? [0] : [])]), 5);
+  const ys = ticks(...(range ?? ends([...all.map(([, y]) => y), ...(zero ? [0] : [])])), 5);
   const x = scale(ends([...xs, ...all.map((p) => p[0])]), [EDGE.left, WIDE - EDGE.right]);
   const y = scale(ends([...ys, ...all.map((p) => p[1])]), [HIGH - EDGE.bottom, EDGE.top]);
   const words = lines.map((line) => described(line, form)).join(" ");
-  const drawing = svg("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title}. ${words}` },
-    ys.map((value) => svg("line", { class: "grid", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(value), y2: y(value) })),
+  const drawing = svg("svg",
+    { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title}. ${words}` },
+    ys.map((value) => svg("line",
+      { class: "grid", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(value), y2: y(value) },
+    )),
     ys.map((value) => svg("text", { class: "end", x: EDGE.left - 8, y: y(value) + 4 }, form(value))),
-    xs.map((value) => svg("text", { class: "middle", x: x(value), y: HIGH - EDGE.bottom + 19 }, formX(value))),
+    xs.map((value) => svg("text", { class: "middle", x: x(value), y: HIGH - EDGE.bottom + 19 },
+      formX(value),
+    )),
     svg("text", { class: "middle axis", x: (EDGE.left + WIDE - EDGE.right) / 2, y: HIGH - 4 }, across),
     zero && svg("line", { class: "zero", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(0), y2: y(0) }),
     lines.map((line) => svg("path", { class: `line ${line.style}`, d: path(line.points, x, y) })),
@@ -27,7 +42,9 @@ export function lineChart({ title, note = null, across, lines, form = String, fo
       svg("circle", { class: `mark ${line.style}`, cx: x(a), cy: y(b), r: 4 }))));
   return h("figure", { class: "drawn" },
     h("figcaption", {}, h("b", {}, title), note && h("span", {}, note)),
-    h("ul", { class: "legend" }, lines.map((line) => h("li", {}, h("span", { class: `swatch ${line.style}` }), line.name))),
+    h("ul", { class: "legend" },
+      lines.map((line) => h("li", {}, h("span", { class: `swatch ${line.style}` }), line.name)),
+    ),
     drawing,
     asTable && h("details", {}, h("summary", {}, "The figures"), table(lines, across, form, formX)));
 }
@@ -43,11 +60,21 @@ export function bars(terms, form) {
     return filled;
   };
   const cell = (value) => h("td", { class: "number" }, value === null ? "–" : form(value));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Terms of the score" }, h("table", { class: "bars" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Feature"), h("th", { scope: "col", class: "number" }, "Before"), h("th", { scope: "col", class: "number" }, "After"), h("td", {}))),
-    h("tbody", {}, terms.map((term) => h("tr", { class: term.quiet ? "quiet" : null },
-      h("th", { scope: "row" }, term.name), cell(term.before), cell(term.after),
-      h("td", { class: "pair", "aria-hidden": "true" }, !term.quiet && [bar(term.before ?? 0, "before"), bar(term.after ?? 0, "after")]))))));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Terms of the score" },
+    h("table", { class: "bars" },
+      h("thead", {},
+        h("tr", {},
+          h("th", { scope: "col" }, "Feature"),
+          h("th", { scope: "col", class: "number" }, "Before"),
+          h("th", { scope: "col", class: "number" }, "After"),
+          h("td", {}),
+        ),
+      ),
+      h("tbody", {}, terms.map((term) => h("tr", { class: term.quiet ? "quiet" : null },
+        h("th", { scope: "row" }, term.name), cell(term.before), cell(term.after),
+        h("td", { class: "pair", "aria-hidden": "true" },
+          !term.quiet && [bar(term.before ?? 0, "before"), bar(term.after ?? 0, "after")],
+  ))))));
 }
 
 /** Return round numbers from about `low` to about `high`. */
@@ -57,7 +84,10 @@ export function ticks(low, high, most) {
   const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
   const first = Math.ceil(low / step - 1e-9);
   const last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: Math.max(1, last - first + 1) }, (_, place) => Number(((first + place) * step).toPrecision(12)));
+  return Array.from(
+    { length: Math.max(1, last - first + 1) },
+    (_, place) => Number(((first + place) * step).toPrecision(12)),
+  );
 }
 
 function ends(values) {
@@ -75,14 +105,16 @@ function path(points, x, y) {
 
 function described(line, form) {
   const last = line.points.at(-1);
-  return last ? `${line.name}: from ${form(line.points[0][1])} to ${form(last[1])}.` : `${line.name}: nothing yet.`;
+  if (!last) return `${line.name}: nothing yet.`;
+  return `${line.name}: from ${form(line.points[0][1])} to ${form(last[1])}.`;
 }
 
 function table(lines, across, form, formX) {
   const rows = lines.flatMap((line) => thinned(line.points).map(([a, b]) => [line.name, formX(a), form(b)]));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The figures" }, h("table", {},
-    h("thead", {}, h("tr", {}, ["Line", across, "Value"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((text) => h("td", {}, text)))))));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The figures" },
+    h("table", {},
+      h("thead", {}, h("tr", {}, ["Line", across, "Value"].map((name) => h("th", { scope: "col" }, name)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((text) => h("td", {}, text)))))));
 }
 
 function thinned(points, most = 25) {

@@ -5,7 +5,14 @@ import { h } from "./dom.js";
 /** Ask for the token until one is given; the promise is of what was typed. */
 export function askForToken(wasRefused) {
   return new Promise((resolve) => {
-    const field = h("input", { type: "password", id: "token", autocomplete: "off", required: true, spellcheck: "false", "aria-describedby": "token-why" });
+    const field = h("input", {
+      type: "password",
+      id: "token",
+      autocomplete: "off",
+      required: true,
+      spellcheck: "false",
+      "aria-describedby": "token-why",
+    });
     const why = wasRefused
       ? "That was not the token. It is the one the server was started with."
       : "This server was started with a token. It is kept until you close this tab, and sent to this server only.";
@@ -33,7 +40,8 @@ export function sure(title, sentence, action) {
   return new Promise((resolve) => {
     const yes = h("button", { class: "main", type: "button", onclick: () => dialog.close("yes") }, action);
     const no = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
-    const dialog = h("dialog", { class: "asks", "aria-labelledby": "sure-title", "aria-describedby": "sure-why" },
+    const dialog = h("dialog",
+      { class: "asks", "aria-labelledby": "sure-title", "aria-describedby": "sure-why" },
       h("h2", { id: "sure-title" }, title),
       h("p", { id: "sure-why" }, sentence),
       h("div", { class: "row end" }, no, yes));

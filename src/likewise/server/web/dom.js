@@ -1,5 +1,6 @@
 // Elements from data. Text is always set as text: nothing here reads markup.
 
+const NOTHING = [null, undefined, false];
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Return an element: h("button", {class: "main", onclick: act}, "Go"). */
@@ -14,11 +15,11 @@ export function svg(tag, given = {}, ...children) {
 
 function filled(element, given, children) {
   for (const [name, value] of Object.entries(given)) {
-    if (value === null || value === undefined || value === false) continue;
+    if (NOTHING.includes(value)) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => !NOTHING.includes(child)));
   return element;
 }
 
@@ -36,21 +37,34 @@ export function notice(sentence, { kind = "plain", action = null, act = null } =
 
 /** Return what is shown until there is something to show. */
 export function waiting(sentence = "Loading…") {
-  return h("p", { class: "waiting", role: "status" }, h("span", { class: "dot", "aria-hidden": "true" }), sentence);
+  return h("p", { class: "waiting", role: "status" },
+    h("span", { class: "dot", "aria-hidden": "true" }),
+    sentence,
+  );
 }
 
 /** Return the top of a page. */
 export function heading(title, lead) {
-  return h("header", { class: "top" }, h("h1", { tabindex: "-1" }, title), lead && h("p", { class: "lead" }, lead));
+  return h("header", { class: "top" },
+    h("h1", { tabindex: "-1" }, title),
+    lead && h("p", { class: "lead" }, lead),
+  );
 }
 
 /** Return a figure in large and what it is in small. */
 export function tile(name, value, note = null) {
-  return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, h("span", { class: "figure" }, value), note && h("span", { class: "note" }, note)));
+  return h("div", { class: "tile" },
+    h("dt", {}, name),
+    h("dd", {}, h("span", { class: "figure" }, value), note && h("span", { class: "note" }, note)),
+  );
 }
 
 /** Return a drop-down with its label. */
 export function choice(name, options, chosen, act) {
-  const select = h("select", { onchange: () => act(select.value) }, options.map(([value, words]) => h("option", { value, selected: String(value) === String(chosen) }, words)));
+  const select = h("select", { onchange: () => act(select.value) },
+    options.map(([value, words]) => h("option", { value, selected: String(value) === String(chosen) },
+      words,
+    )),
+  );
   return h("label", { class: "field" }, h("span", {}, name), select);
 }

@@ -11,10 +11,22 @@ export function heldOut({ lessons }, options = {}) {
   return lineChart({
     title: "Right on held-out answers",
     note: "One answer in five is kept back to judge by. Dots are versions that went live.",
-    across: "answers given", form: percent, formX: count, range: floor(lessons.flatMap((lesson) => [lesson.right, lesson.live_right].map((n) => n / lesson.held_out))),
+    across: "answers given", form: percent, formX: count, range: floor(lessons.flatMap((lesson) => [
+      lesson.right,
+      lesson.live_right,
+      ].map((n) => n / lesson.held_out))),
     lines: [
-      { name: "newly learned", style: "after", points: lessons.map((lesson) => share(lesson, "right")), marks: lessons.filter((lesson) => lesson.promoted).map((lesson) => share(lesson, "right")) },
-      { name: "live at that time", style: "before", points: lessons.map((lesson) => share(lesson, "live_right")) },
+      {
+        name: "newly learned",
+        style: "after",
+        points: lessons.map((lesson) => share(lesson, "right")),
+        marks: lessons.filter((lesson) => lesson.promoted).map((lesson) => share(lesson, "right")),
+      },
+      {
+        name: "live at that time",
+        style: "before",
+        points: lessons.map((lesson) => share(lesson, "live_right")),
+      },
     ],
     ...options,
   });

@@ -11,10 +11,13 @@ const PAUSE = 150; // milliseconds without a key before the server is asked
 /** Return the box; `chosen` is told the id, `worded` a text to search with. It is an ARIA combobox. */
 export function picker({ hidden, signal, chosen, worded = null }) {
   let found = [], active = -1, timer = 0, asked = 0, listed = null;
-  const list = h("ul", { id: "found", class: "found", role: "listbox", "aria-label": "Items found", hidden: true });
+  const list = h("ul",
+    { id: "found", class: "found", role: "listbox", "aria-label": "Items found", hidden: true },
+  );
   const told = h("span", { class: "unseen", role: "status" });
   const box = h("input", {
-    id: "find", type: "search", role: "combobox", autocomplete: "off", spellcheck: "false", placeholder: "an id, a label or a word",
+    id: "find", type: "search", role: "combobox", autocomplete: "off", spellcheck: "false",
+    placeholder: "an id, a label or a word",
     "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "found",
     oninput: () => { clearTimeout(timer); timer = setTimeout(look, PAUSE); },
     onfocus: look, onkeydown: pressed, onblur: () => setTimeout(close, PAUSE),
@@ -37,11 +40,26 @@ export function picker({ hidden, signal, chosen, worded = null }) {
   function open(total, trouble = null) {
     active = -1;
     box.removeAttribute("aria-activedescendant");
-    list.replaceChildren(...found.map((item, place) => h("li", { id: `found-${place}`, role: "option", "aria-selected": "false", onmousedown: (event) => { event.preventDefault(); choose(place); } },
-      h("span", { class: "thumb" }, shown(item, { small: true, hidden })), h("span", { class: "name" }, String(item.id)), labelOf(item))));
-    const said = trouble ?? (total === 0 ? "No item has this in its id, label or text." : `${several(total, "item")} found.`);
-    if (!found.length || trouble) list.replaceChildren(h("li", { class: "none", role: "option", "aria-disabled": "true" }, said));
-    else if (total > found.length) list.append(h("li", { class: "none", role: "option", "aria-disabled": "true" }, `and ${several(total - found.length, "more item", "more items")}`));
+    list.replaceChildren(...found.map((item, place) => h("li",
+      {
+        id: `found-${place}`,
+        role: "option",
+        "aria-selected": "false",
+        onmousedown: (event) => { event.preventDefault(); choose(place); },
+      },
+      h("span", { class: "thumb" },
+        shown(item, { small: true, hidden }),
+      ), h("span", { class: "name" }, String(item.id)), labelOf(item))));
+    const none = "No item has this in its id, label or text.";
+    const said = trouble ?? (total === 0 ? none : `${several(total, "item")} found.`);
+    if (!found.length || trouble) list.replaceChildren(h("li",
+      { class: "none", role: "option", "aria-disabled": "true" },
+      said,
+    ));
+    else if (total > found.length) list.append(h("li",
+      { class: "none", role: "option", "aria-disabled": "true" },
+      `and ${several(total - found.length, "more item", "more items")}`,
+    ));
     told.textContent = said;
     list.hidden = false;
     box.setAttribute("aria-expanded", "true");
@@ -55,7 +73,10 @@ export function picker({ hidden, signal, chosen, worded = null }) {
 
   function mark(place) {
     active = (place + found.length) % found.length;
-    for (const [at, option] of [...list.children].entries()) option.setAttribute("aria-selected", String(at === active));
+    for (const [at, option] of [...list.children].entries()) option.setAttribute(
+      "aria-selected",
+      String(at === active),
+    );
     box.setAttribute("aria-activedescendant", `found-${active}`);
     list.children[active].scrollIntoView({ block: "nearest" });
   }
@@ -81,6 +102,16 @@ export function picker({ hidden, signal, chosen, worded = null }) {
     event.preventDefault();
   }
 
-  const byWords = worded && h("button", { type: "button", onclick: () => box.value.trim() ? worded(box.value.trim()) : box.focus() }, "Search with these words");
-  return [h("div", { class: "picker" }, h("label", { for: "find" }, worded ? "Find an item, or write a text" : "Find an item"), h("div", { class: "box" }, box, list), told), byWords];
+  const byWords = worded && h("button",
+    { type: "button", onclick: () => box.value.trim() ? worded(box.value.trim()) : box.focus() },
+    "Search with these words",
+  );
+  return [
+    h("div", { class: "picker" },
+      h("label", { for: "find" }, worded ? "Find an item, or write a text" : "Find an item"),
+      h("div", { class: "box" }, box, list),
+      told,
+    ),
+    byWords,
+  ];
 }

@@ -9,7 +9,9 @@ const PIXELATED = 64; // pictures up to this width are shown as their pixels
 /** Return an item; `small` for a place in a list, `hidden` for a column not to be shown. */
 export function shown(item, { small = false, hidden = null } = {}) {
   if (item.kind === "image") return picture(item);
-  if (item.kind === "text") return h("blockquote", { class: small ? "said small" : "said" }, item.text || "(empty)");
+  if (item.kind === "text") return h("blockquote", { class: small ? "said small" : "said" },
+    item.text || "(empty)",
+  );
   return small ? fewCells(item.row, hidden) : cells(item.row, hidden);
 }
 
@@ -31,20 +33,37 @@ function pairs(row, hidden) {
 
 function cells(row, hidden) {
   return h("table", { class: "cells" }, h("tbody", {}, pairs(row, hidden).map(([name, value]) =>
-    h("tr", {}, h("th", { scope: "row" }, name), h("td", { class: typeof value === "number" ? "number" : null }, cell(value))))));
+    h("tr", {},
+      h("th", { scope: "row" }, name),
+      h("td", { class: typeof value === "number" ? "number" : null }, cell(value)),
+  ))));
 }
 
 /** Return two rows beside a third, and for each number which of the two is nearer to it. */
 export function compared(query, left, right, hidden) {
   return h("table", { class: "compared" },
-    h("thead", {}, h("tr", {}, h("td", {}), ["Left", "This one", "Right"].map((name) => h("th", { scope: "col" }, name)))),
+    h("thead", {},
+      h("tr", {},
+        h("td", {}),
+        ["Left", "This one", "Right"].map((name) => h("th", { scope: "col" }, name)),
+      ),
+    ),
     h("tbody", {}, pairs(query.row, hidden).map(([name, value]) => {
       const [a, b] = [left.row?.[name], right.row?.[name]];
       const [near, far] = [Math.abs(a - value), Math.abs(b - value)];
-      const same = (one, other, gap, rest) => (typeof value === "number" ? gap < rest : one === value && other !== value);
-      const side = (one, isNearer) => h("td", { class: isNearer ? "nearer" : null }, cell(one), isNearer && h("span", { class: "unseen" }, ", nearer"));
-      return h("tr", {}, h("th", { scope: "row" }, name), side(a, same(a, b, near, far)), h("td", { class: "this" }, cell(value)), side(b, same(b, a, far, near)));
-    })));
+      const isNumber = typeof value === "number";
+      const same = (one, other, gap, rest) => (isNumber ? gap < rest : one === value && other !== value);
+      const side = (one, isNearer) => h("td", { class: isNearer ? "nearer" : null },
+        cell(one),
+        isNearer && h("span", { class: "unseen" }, ", nearer"),
+      );
+      return h("tr", {},
+        h("th", { scope: "row" }, name),
+        side(a, same(a, b, near, far)),
+        h("td", { class: "this" }, cell(value)),
+        side(b, same(b, a, far, near)),
+      );
+  })));
 }
 
 function fewCells(row, hidden) {

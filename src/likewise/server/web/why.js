@@ -9,13 +9,23 @@ const SHOWN = 8, ASKED = 100;
 
 /** Return an explanation of the score of `item` with `query`. */
 export async function why(query, item, base, { signal, hidden }) {
-  const about = { ...(query.id === null ? { text: query.text } : { id: query.id }), item: item.id, top: ASKED };
+  const about = {
+    ...(query.id === null ? { text: query.text } : { id: query.id }),
+    item: item.id,
+    top: ASKED,
+  };
   const [before, after] = await Promise.all([
     tell("/v1/explain", { ...about, version: base }, { signal }),
     tell("/v1/explain", about, { signal }),
   ]);
   return h("div", { class: "why" },
-    h("p", {}, "Score ", h("b", {}, score(before.score)), " before and ", h("b", {}, score(after.score)), " after. A score is the sum of what pairs of features add; these add or take away most:"),
+    h("p", {},
+      "Score ",
+      h("b", {}, score(before.score)),
+      " before and ",
+      h("b", {}, score(after.score)),
+      " after. A score is the sum of what pairs of features add; these add or take away most:",
+    ),
     h("div", { class: "reasons" },
       item.kind === "image" && pixels(query, item, before, after),
       bars(strongest(before, after), signed)),
@@ -27,9 +37,21 @@ function strongest(before, after) {
   // Where not all terms were told, one that is missing is too weak to be told.
   const missing = before.terms.length < ASKED ? 0 : null;
   const ordered = [...after.terms].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
-  const terms = ordered.slice(0, SHOWN).map((term) => ({ name: nameOf(term), before: earlier.get(nameOf(term)) ?? missing, after: term.contribution }));
+  const terms = ordered.slice(0, SHOWN).map((term) => ({
+    name: nameOf(term),
+    before: earlier.get(nameOf(term)) ?? missing,
+    after: term.contribution,
+  }));
   const left = (whole, part) => whole - terms.reduce((sum, term) => sum + (term[part] ?? 0), 0);
-  return [...terms, { name: "all others", before: left(before.score, "before"), after: left(after.score, "after"), quiet: true }];
+  return [
+    ...terms,
+    {
+      name: "all others",
+      before: left(before.score, "before"),
+      after: left(after.score, "after"),
+      quiet: true,
+    },
+  ];
 }
 
 function nameOf({ query_feature: query, item_feature: item }) {
@@ -41,12 +63,19 @@ function nameOf({ query_feature: query, item_feature: item }) {
 function pixels(query, item, before, after) {
   const both = [before, after].map((told) => heat(told.terms));
   if (both.includes(null)) return null;
-  const most = Math.max(...both.flatMap((sums) => [...sums.values()].map(([, , sum]) => Math.abs(sum))), 1e-12);
-  const side = 1 + Math.max(...both.flatMap((sums) => [...sums.values()].flatMap(([row, column]) => [row, column])));
+  const most = Math.max(
+    ...both.flatMap((sums) => [...sums.values()].map(([, , sum]) => Math.abs(sum))),
+    1e-12,
+  );
+  const places = both.flatMap((sums) => [...sums.values()]);
+  const side = 1 + Math.max(...places.flatMap(([row, column]) => [row, column]));
   return h("div", { class: "heats" }, both.map((sums, place) => {
     const words = place ? "after" : "before";
-    return h("figure", {}, drawn(sums, side, most, `Pixels that count ${words} learning`), h("figcaption", {}, words));
-  }), h("p", { class: "quiet" }, "Filled: pixels that add. Ringed: pixels that take away."));
+    return h("figure", {},
+      drawn(sums, side, most, `Pixels that count ${words} learning`),
+      h("figcaption", {}, words),
+    );
+    }), h("p", { class: "quiet" }, "Filled: pixels that add. Ringed: pixels that take away."));
 }
 
 function heat(terms) {
@@ -78,6 +107,18 @@ function drawn(sums, side, most, words) {
 function besides(query, item, hidden) {
   const names = Object.keys(query.row ?? {}).filter((name) => name !== hidden);
   return h("details", {}, h("summary", {}, "Both rows"), h("table", { class: "cells" },
-    h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, String(query.id)), h("th", { scope: "col" }, String(item.id)))),
-    h("tbody", {}, names.map((name) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, cell(query.row[name])), h("td", {}, cell(item.row?.[name])))))));
+    h("thead", {},
+      h("tr", {},
+        h("td", {}),
+        h("th", { scope: "col" }, String(query.id)),
+        h("th", { scope: "col" }, String(item.id)),
+      ),
+    ),
+    h("tbody", {},
+      names.map((name) => h("tr", {},
+        h("th", { scope: "row" }, name),
+        h("td", {}, cell(query.row[name])),
+        h("td", {}, cell(item.row?.[name])),
+      )),
+  )));
 }

@@ -2,15 +2,20 @@
 
 const NUMBER = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
 const SCORE = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
-const SIGNED = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "exceptZero" });
+const SIGNED = new Intl.NumberFormat(
+  "en-GB",
+  { minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "exceptZero" },
+);
 const COUNT = new Intl.NumberFormat("en-GB");
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
-const large = (value) => Math.abs(value) >= 1e5;
+
+const decimal = (form) => (value) =>
+  Math.abs(value) >= 1e5 ? value.toExponential(2) : form.format(value).replace("-", "−");
 
 export const count = (value) => COUNT.format(value);
-export const score = (value) => (large(value) ? value.toExponential(2) : SCORE.format(value).replace("-", "−"));
-export const signed = (value) => (large(value) ? value.toExponential(2) : SIGNED.format(value).replace("-", "−"));
+export const score = decimal(SCORE);
+export const signed = decimal(SIGNED);
 export const moment = (seconds) => MOMENT.format(new Date(seconds * 1000));
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 

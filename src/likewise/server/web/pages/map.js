@@ -12,7 +12,10 @@ const MARGIN = 24; // pixels around the points
 const NEAR = 14; // pixels within which a point is meant
 
 export async function open({ root, settings, summary, signal }) {
-  root.append(heading("Map", "Items that are alike lie together. Go from before to after to see what learning has moved."));
+  root.append(heading(
+    "Map",
+    "Items that are alike lie together. Go from before to after to see what learning has moved.",
+  ));
   const by = summary.columns.includes(settings.get("by")) ? settings.get("by") : summary.label;
   const place = h("div", {}, waiting("Laying out the map…"));
   root.append(place);
@@ -35,7 +38,8 @@ class Chart {
   constructor(told, by, summary, signal) {
     this.points = told.points;
     this.kinds = kindsOf(told.points);
-    this.spread = [0, 1].map((place) => spread(told.points.flatMap(({ before, after }) => [before[place], after[place]])));
+    const both = told.points.flatMap(({ before, after }) => [before, after]);
+    this.spread = [0, 1].map((place) => spread(both.map((point) => point[place])));
     this.summary = summary;
     this.signal = signal;
     this.share = 1;
@@ -43,21 +47,42 @@ class Chart {
     this.only = null;
     const left = told.n_items - told.points.length;
     this.canvas = h("canvas", {
-      class: "plane", tabindex: "0", role: "application", "aria-roledescription": "map", "aria-describedby": "map-help",
+      class: "plane", tabindex: "0", role: "application",
+      "aria-roledescription": "map", "aria-describedby": "map-help",
       "aria-label": `Map of ${several(told.points.length, "item")}`,
-      onpointermove: (event) => this.point(event), onpointerleave: () => this.mark(-1), onpointerdown: (event) => this.touch(event), onclick: () => this.go(), onkeydown: (event) => this.pressed(event),
+      onpointermove: (event) => this.point(event),
+      onpointerleave: () => this.mark(-1),
+      onpointerdown: (event) => this.touch(event),
+      onclick: () => this.go(),
+      onkeydown: (event) => this.pressed(event),
     });
-    this.slider = h("input", { type: "range", id: "way", min: 0, max: 100, value: 100, "aria-valuetext": "after", oninput: () => { this.stop(); this.to(this.slider.value / 100); } });
+    this.slider = h("input", {
+      type: "range",
+      id: "way",
+      min: 0,
+      max: 100,
+      value: 100,
+      "aria-valuetext": "after",
+      oninput: () => { this.stop(); this.to(this.slider.value / 100); },
+    });
     this.card = h("div", { class: "card over", "aria-live": "polite" });
     const columns = summary.columns.map((name) => [name, name]);
     this.element = h("div", { class: "mapped" },
       h("div", { class: "toolbar" },
-        h("div", { class: "way" }, h("button", { type: "button", class: "slim", onclick: () => this.play(0) }, "Before"),
+        h("div", { class: "way" },
+          h("button", { type: "button", class: "slim", onclick: () => this.play(0) }, "Before"),
           h("label", { class: "unseen", for: "way" }, "From before to after"), this.slider,
           h("button", { type: "button", class: "slim", onclick: () => this.play(1) }, "After")),
-        columns.length ? choice("Colour by", columns, by, (name) => { location.hash = `#/map?by=${encodeURIComponent(name)}`; }) : null),
+        columns.length ? choice(
+          "Colour by",
+          columns,
+          by,
+          (name) => { location.hash = `#/map?by=${encodeURIComponent(name)}`; },
+        ) : null),
       h("div", { class: "frame" }, this.canvas, this.card),
-      h("p", { class: "quiet", id: "map-help" }, "Point at an item to see it, press to see its neighbours. With the keyboard: the arrows go from item to item, Enter opens it.",
+      h("p", { class: "quiet", id: "map-help" },
+        "Point at an item to see it, press to see its neighbours. ",
+        "With the keyboard: the arrows go from item to item, Enter opens it.",
         left > 0 ? ` ${several(this.points.length, "item")} of ${told.n_items} were drawn at random.` : ""),
       this.legend(by));
     this.watch = new ResizeObserver(() => this.size());
@@ -74,19 +99,28 @@ class Chart {
   }
 
   legend(by) {
-    if (this.kinds.scale) return h("p", { class: "quiet" }, `Colour: ${by}, from ${this.kinds.scale[0]} (pale) to ${this.kinds.scale[1]} (deep).`);
+    if (this.kinds.scale) return h("p", { class: "quiet" },
+      `Colour: ${by}, from ${this.kinds.scale[0]} (pale) to ${this.kinds.scale[1]} (deep).`,
+    );
     if (this.kinds.names.length < 2) return null;
-    return h("ul", { class: "legend kinds", "aria-label": `Colours and shapes: ${by}` }, this.kinds.names.map((name, place) => {
-      const key = h("canvas", { width: 28, height: 28, "aria-hidden": "true", "data-kind": place });
-      const button = h("button", { type: "button", "aria-pressed": "false", onclick: () => this.alone(place) }, key, name);
-      return h("li", {}, button);
+    return h("ul", { class: "legend kinds", "aria-label": `Colours and shapes: ${by}` },
+      this.kinds.names.map((name, place) => {
+        const key = h("canvas", { width: 28, height: 28, "aria-hidden": "true", "data-kind": place });
+        const button = h("button",
+          { type: "button", "aria-pressed": "false", onclick: () => this.alone(place) },
+          key,
+          name,
+        );
+        return h("li", {}, button);
     }));
   }
 
   /** Bring one kind out, or all again. */
   alone(place) {
     this.only = this.only === place ? null : place;
-    for (const [at, button] of [...this.element.querySelectorAll(".kinds button")].entries()) button.setAttribute("aria-pressed", String(at === this.only));
+    for (const [at, button] of this.element.querySelectorAll(".kinds button").entries()) {
+      button.setAttribute("aria-pressed", String(at === this.only));
+    }
     this.draw();
   }
 
@@ -102,20 +136,36 @@ class Chart {
   /** Where a point is drawn now. */
   at({ before, after }) {
     const [x, y] = this.spread;
-    const scale = Math.min((this.wide - 2 * MARGIN) / (x[1] - x[0] || 1), (this.high - 2 * MARGIN) / (y[1] - y[0] || 1));
+    const scale = Math.min(
+      (this.wide - 2 * MARGIN) / (x[1] - x[0] || 1),
+      (this.high - 2 * MARGIN) / (y[1] - y[0] || 1),
+    );
     const mix = (place) => before[place] + (after[place] - before[place]) * this.share;
-    return [this.wide / 2 + scale * (mix(0) - (x[0] + x[1]) / 2), this.high / 2 - scale * (mix(1) - (y[0] + y[1]) / 2)];
+    return [
+      this.wide / 2 + scale * (mix(0) - (x[0] + x[1]) / 2),
+      this.high / 2 - scale * (mix(1) - (y[0] + y[1]) / 2),
+    ];
   }
 
   draw() {
-    draw(this.canvas, this.points.map((point) => this.at(point)), this.kinds, { active: this.active, only: this.only });
-    for (const key of this.element.querySelectorAll("canvas[data-kind]")) draw(key, [[7, 7]], { ...this.kinds, of: [Number(key.dataset.kind)] }, { scale: 2 });
+    draw(
+      this.canvas,
+      this.points.map((point) => this.at(point)),
+      this.kinds,
+      { active: this.active, only: this.only },
+    );
+    for (const key of this.element.querySelectorAll("canvas[data-kind]")) {
+      draw(key, [[7, 7]], { ...this.kinds, of: [Number(key.dataset.kind)] }, { scale: 2 });
+    }
   }
 
   to(share) {
     this.share = share;
     this.slider.value = Math.round(100 * share);
-    this.slider.setAttribute("aria-valuetext", share === 0 ? "before" : share === 1 ? "after" : `${Math.round(100 * share)} % of the way`);
+    this.slider.setAttribute(
+      "aria-valuetext",
+      share === 0 ? "before" : share === 1 ? "after" : `${Math.round(100 * share)} % of the way`,
+    );
     this.draw();
   }
 
@@ -145,7 +195,8 @@ class Chart {
     for (const [place, point] of this.points.entries()) {
       const [a, b] = this.at(point);
       const far = (a - x) ** 2 + (b - y) ** 2;
-      if (far < least && (this.only === null || this.kinds.of[place] === this.only)) [best, least] = [place, far];
+      const hidden = this.only !== null && this.kinds.of[place] !== this.only;
+      if (far < least && !hidden) [best, least] = [place, far];
     }
     this.mark(best);
   }
@@ -167,7 +218,12 @@ class Chart {
     try {
       const item = await this.known(id);
       if (this.active !== place) return;
-      this.card.replaceChildren(h("div", { class: `face ${item.kind}` }, shown(item, { small: item.kind !== "image", hidden: this.summary.label })), h("p", { class: "who" }, h("b", {}, String(item.id)), " ", labelOf(item)));
+      this.card.replaceChildren(
+        h("div", { class: `face ${item.kind}` },
+          shown(item, { small: item.kind !== "image", hidden: this.summary.label }),
+        ),
+        h("p", { class: "who" }, h("b", {}, String(item.id)), " ", labelOf(item)),
+      );
       this.beside(this.at(this.points[place]));
     } catch (error) {
       if (error.name !== "AbortError") say(error.message);
@@ -191,7 +247,8 @@ class Chart {
   }
 
   go() {
-    if (this.active >= 0 && !this.isFirstTouch) location.hash = `#/neighbours/${named(this.points[this.active].id)}`;
+    if (this.active < 0 || this.isFirstTouch) return;
+    location.hash = `#/neighbours/${named(this.points[this.active].id)}`;
   }
 
   pressed(event) {
@@ -212,7 +269,8 @@ class Chart {
     for (const [place, point] of this.points.entries()) {
       const [a, b] = this.at(point);
       const along = (a - x) * right + (b - y) * down, across = Math.abs((a - x) * down + (b - y) * right);
-      if (place !== this.active && along > 0.01 && along + 2 * across < least) [best, least] = [place, along + 2 * across];
+      const far = along + 2 * across;
+      if (place !== this.active && along > 0.01 && far < least) [best, least] = [place, far];
     }
     return best;
   }

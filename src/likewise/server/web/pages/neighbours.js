@@ -4,7 +4,7 @@ import { ask, named, tell } from "../api.js";
 import { choice, h, heading, notice, svg, waiting } from "../dom.js";
 import { picker } from "../picker.js";
 import { labelOf, shown } from "../show.js";
-import { score, several } from "../words.js";
+import { capital, score, several } from "../words.js";
 import { why } from "../why.js";
 
 export const title = "Neighbours";
@@ -16,20 +16,31 @@ export async function open({ root, id, settings, summary, signal }) {
   const k = SIZES.includes(Number(settings.get("k"))) ? Number(settings.get("k")) : 10;
   const text = summary.takes_text ? settings.get("text") : null;
   const go = (to, words = null, size = k) => { location.hash = address(to, words, size); };
-  root.append(heading("Neighbours", "What is most like an item: as the model file has it, and as it was learned since."));
+  root.append(heading(
+    "Neighbours",
+    "What is most like an item: as the model file has it, and as it was learned since.",
+  ));
   if (summary.n_items < 2) {
-    root.append(notice("There are fewer than two items, so none has neighbours. Start the server with --items, or add some with POST /v1/items."));
+    const advice = "Start the server with --items, or add some with POST /v1/items.";
+    root.append(notice(`There are fewer than two items, so none has neighbours. ${advice}`));
     return;
   }
   const item = text === null ? id ?? (await anyItem(summary, signal, 0)).id : null;
   root.append(h("div", { class: "toolbar" },
-    picker({ hidden: summary.label, signal, chosen: (to) => go(to), worded: summary.takes_text ? (words) => go(null, words) : null }),
+    picker({
+      hidden: summary.label,
+      signal,
+      chosen: (to) => go(to),
+      worded: summary.takes_text ? (words) => go(null, words) : null,
+    }),
     h("button", { type: "button", onclick: async () => go((await anyItem(summary, signal)).id) }, "Random item"),
-    choice("Show", SIZES.map((size) => [size, `${size} nearest`]), k, (size) => go(item, text, Number(size)))));
+    choice("Show", SIZES.map((size) => [size, `${size} nearest`]), k, (size) => go(item, text, Number(size))),
+  ));
   const place = h("div", {}, waiting());
   root.append(place);
   try {
-    const found = text === null ? await ask(`/v1/explore/neighbours/${named(item)}?k=${k}`, { signal }) : await byText(text, k, signal);
+    const byItem = () => ask(`/v1/explore/neighbours/${named(item)}?k=${k}`, { signal });
+    const found = await (text === null ? byItem() : byText(text, k, signal));
     place.replaceChildren(...drawn(found, summary, signal));
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -38,19 +49,27 @@ export async function open({ root, id, settings, summary, signal }) {
 }
 
 function address(id, text, k) {
-  const settings = new URLSearchParams([...(text === null ? [] : [["text", text]]), ...(k === 10 ? [] : [["k", k]])]);
+  const settings = new URLSearchParams([
+    ...(text === null ? [] : [["text", text]]),
+    ...(k === 10 ? [] : [["k", k]]),
+  ]);
   return `#/neighbours${id === null ? "" : `/${named(id)}`}${settings.size ? `?${settings}` : ""}`;
 }
 
 /** Search with a text before and after, and put the answers in the shape of an item's neighbours. */
 async function byText(text, k, signal) {
-  const all = { text, k: RANKED };
-  const both = await Promise.all([{ ...all, version: BASE }, all].map((body) => tell("/v1/search", body, { signal })));
+  const search = (version) => tell("/v1/search", { text, k: RANKED, version }, { signal });
+  const both = await Promise.all([search(BASE), search(null)]);
   const ranks = both.map(({ matches }) => new Map(matches.map(({ id }, place) => [id, place + 1])));
   const wanted = new Set(both.flatMap(({ matches }) => matches.slice(0, k).map(({ id }) => id)));
-  const items = new Map(await Promise.all([...wanted].map(async (id) => [id, await ask(`/v1/items/${named(id)}`, { signal })])));
-  const [base, learned] = both.map(({ matches }, own) => matches.slice(0, k).map(({ id, score }) =>
-    ({ item: items.get(id), score, rank: ranks[own].get(id), other_rank: ranks[1 - own].get(id) ?? null })));
+  const shownOf = async (id) => [id, await ask(`/v1/items/${named(id)}`, { signal })];
+  const items = new Map(await Promise.all([...wanted].map(shownOf)));
+  const [base, learned] = both.map(({ matches }, own) => matches.slice(0, k).map(({ id, score }) => ({
+    item: items.get(id),
+    score,
+    rank: ranks[own].get(id),
+    other_rank: ranks[1 - own].get(id) ?? null,
+  })));
   const item = { id: null, kind: "text", text, label: null };
   return { item, base, learned, base_model: BASE, model: both[1].model };
 }
@@ -62,14 +81,18 @@ async function anyItem(summary, signal, at = Math.floor(Math.random() * summary.
 function drawn(found, summary, signal) {
   const { item, base, learned } = found;
   const sides = h("div", { class: "sides" },
-    side("before", "Before", `version ${found.base_model}, as in the model file`, base, found, summary, signal),
+    side("before", `version ${found.base_model}, as in the model file`, base, found, summary, signal),
     h("div", { class: "links", "aria-hidden": "true" }),
-    side("after", "After", `version ${found.model}, live now`, learned, found, summary, signal));
+    side("after", `version ${found.model}, live now`, learned, found, summary, signal),
+  );
   link(sides, signal);
   return [
     h("section", { class: `asked ${item.kind}`, "aria-label": "The item" },
       h("div", { class: "face" }, shown(item, { hidden: summary.label })),
-      h("div", {}, h("h2", {}, item.id === null ? "Your text" : String(item.id), " ", labelOf(item)), h("p", { class: "gist" }, gist(base, learned, item)))),
+      h("div", {},
+        h("h2", {}, item.id === null ? "Your text" : String(item.id), " ", labelOf(item)),
+        h("p", { class: "gist" }, gist(base, learned, item)),
+    )),
     sides,
   ];
 }
@@ -80,16 +103,18 @@ function gist(base, learned, item) {
   const moved = learned.filter((near) => near.other_rank !== near.rank).length;
   const said = moved === 0
     ? "Nothing has moved: what was learned so far leaves these neighbours as they were."
-    : `${fresh} of the ${learned.length} nearest are new, and ${several(moved - fresh, "other")} changed places.`;
+    : `${fresh} of the ${learned.length} nearest are new, ${several(moved - fresh, "other")} changed places.`;
   if (item.label === null) return said;
   const same = (list) => list.filter((near) => near.item.label === item.label).length;
   return `${said} Of the same label: ${same(base)} before, ${same(learned)} after.`;
 }
 
-function side(which, name, note, list, found, summary, signal) {
+function side(which, note, list, found, summary, signal) {
   return h("section", { class: `side ${which}`, "aria-labelledby": `${which}-name` },
-    h("h2", { id: `${which}-name` }, name, h("small", {}, note)),
-    h("ol", { class: "nearest" }, list.map((near) => row(which, near, list.length, found, summary, signal))));
+    h("h2", { id: `${which}-name` }, capital(which), h("small", {}, note)),
+    h("ol", { class: "nearest" },
+      list.map((near) => row(which, near, list.length, found, summary, signal)),
+  ));
 }
 
 function row(which, near, size, found, summary, signal) {
@@ -98,15 +123,20 @@ function row(which, near, size, found, summary, signal) {
   const label = labelOf(item);
   if (label && same) label.classList.add("same");
   const reason = h("div", { class: "reason", hidden: true });
-  const asks = h("button", { type: "button", class: "slim", "aria-expanded": "false", onclick: explain, "aria-label": `Why ${item.id}?` }, "Why?");
-  const line = h("li", { class: `near ${item.kind}`, "data-item": String(item.id) },
+  const name = { "aria-expanded": "false", "aria-label": `Why? ${item.id}` };
+  const asks = h("button", { type: "button", class: "slim", onclick: explain, ...name }, "Why?");
+  const href = `#/neighbours/${named(item.id)}`;
+  return h("li", { class: `near ${item.kind}`, "data-item": String(item.id) },
     h("span", { class: "rank" }, String(near.rank)),
-    h("a", { class: "thumb", href: `#/neighbours/${named(item.id)}`, tabindex: "-1", "aria-hidden": "true" }, shown(item, { small: true, hidden: summary.label })),
-    h("span", { class: "who" }, h("a", { class: "name", href: `#/neighbours/${named(item.id)}` }, String(item.id)), label),
+    h("a", { class: "thumb", href, tabindex: "-1", "aria-hidden": item.kind === "image" ? "true" : null },
+      shown(item, { small: true, hidden: summary.label }),
+    ),
+    h("span", { class: "who" }, h("a", { class: "name", href }, String(item.id)), label),
     h("span", { class: "score", title: "score" }, score(near.score)),
-    movement(which, near, size), asks, reason);
-  if (item.kind !== "image") line.querySelector(".thumb").removeAttribute("aria-hidden");
-  return line;
+    movement(which, near, size),
+    asks,
+    reason,
+  );
 
   async function explain() {
     const open = reason.hidden;
@@ -115,7 +145,8 @@ function row(which, near, size, found, summary, signal) {
     if (!open || reason.dataset.done) return;
     reason.replaceChildren(waiting("Asking why…"));
     try {
-      reason.replaceChildren(await why(found.item, item, found.base_model, { signal, hidden: summary.label }));
+      const options = { signal, hidden: summary.label };
+      reason.replaceChildren(await why(found.item, item, found.base_model, options));
       reason.dataset.done = "yes";
     } catch (error) {
       if (error.name !== "AbortError") reason.replaceChildren(notice(error.message, { kind: "bad" }));
@@ -128,12 +159,16 @@ function movement(which, { rank, other_rank: other }, size) {
   const after = which === "after";
   if (other === null || other > size) {
     const words = other === null ? "" : after ? `was ${other}` : `now ${other}`;
-    return h("span", { class: `move ${after ? "new" : "lost"}` }, h("b", {}, after ? "new" : "lost"), ` ${words}`);
+    const name = after ? "new" : "lost";
+    return h("span", { class: `move ${name}` }, h("b", {}, name), ` ${words}`);
   }
   if (other === rank) return h("span", { class: "move" }, "= same");
-  const up = after === rank < other;
-  return h("span", { class: `move ${up ? "up" : "down"}` },
-    h("b", { "aria-hidden": "true" }, up ? "▲" : "▼"), h("span", { class: "unseen" }, up ? "up" : "down"), ` ${after ? "was" : "now"} ${other}`);
+  const way = after === (rank < other) ? "up" : "down";
+  return h("span", { class: `move ${way}` },
+    h("b", { "aria-hidden": "true" }, way === "up" ? "▲" : "▼"),
+    h("span", { class: "unseen" }, way),
+    ` ${after ? "was" : "now"} ${other}`,
+  );
 }
 
 /** Draw lines between the places of an item in the two lists, and light them up together. */
@@ -144,21 +179,31 @@ function link(sides, signal) {
   function draw() {
     const frame = middle.getBoundingClientRect();
     if (frame.width === 0) return middle.replaceChildren(); // a phone: the lists are one below the other
-    const height = (line) => { const box = line.querySelector(".rank").getBoundingClientRect(); return box.top + box.height / 2 - frame.top; };
+    const height = (line) => {
+      const box = line.querySelector(".rank").getBoundingClientRect();
+      return box.top + box.height / 2 - frame.top;
+    };
     const right = new Map(rows("after").map((line) => [line.dataset.item, line]));
     const lines = rows("before").filter((line) => right.has(line.dataset.item)).map((line) => {
       const [a, b, w] = [height(line), height(right.get(line.dataset.item)), frame.width];
       const style = b < a ? "up" : b > a ? "down" : "";
-      return svg("path", { class: `link ${style}`, "data-item": line.dataset.item, d: `M0 ${a}C${w / 2} ${a} ${w / 2} ${b} ${w} ${b}` });
+      return svg("path", {
+        class: `link ${style}`,
+        "data-item": line.dataset.item,
+        d: `M0 ${a}C${w / 2} ${a} ${w / 2} ${b} ${w} ${b}`,
+      });
     });
     middle.replaceChildren(svg("svg", { width: frame.width, height: frame.height }, lines));
   }
 
   const light = (on) => (event) => {
     const item = event.target.closest?.(".near")?.dataset.item;
-    for (const one of sides.querySelectorAll("[data-item]")) one.classList.toggle("lit", on && one.dataset.item === item);
+    for (const one of sides.querySelectorAll("[data-item]")) {
+      one.classList.toggle("lit", on && one.dataset.item === item);
+    }
   };
-  for (const [name, on] of [["pointerover", true], ["focusin", true], ["pointerleave", false], ["focusout", false]]) sides.addEventListener(name, light(on));
+  for (const name of ["pointerover", "focusin"]) sides.addEventListener(name, light(true));
+  for (const name of ["pointerleave", "focusout"]) sides.addEventListener(name, light(false));
   const watch = new ResizeObserver(draw);
   for (const list of sides.querySelectorAll(".nearest")) watch.observe(list);
   signal.addEventListener("abort", () => watch.disconnect());

@@ -4,15 +4,21 @@ import { ask, download, tell } from "../api.js";
 import { choice, h, heading, notice, say, tile, waiting } from "../dom.js";
 import { heldOut, notYet } from "../learning.js";
 import { compared, shown } from "../show.js";
-import { count, percent, several } from "../words.js";
+import { count, percent } from "../words.js";
 
 export const title = "Teach";
 const LOOK_EVERY = 600, SLOW = 5_000; // milliseconds: while something is being learned, and otherwise
+const STRATEGIES = [["informative", "the most informative"], ["random", "any"]];
 const UNDECIDED = 0.55;
+const FIRST = "After ten answers the first version is judged on those held out, one in five. The curve will grow here.";
 const KEPT_AS = "likewise-answers", MOST_KEPT = 20;
 
 export async function open({ root, summary, signal }) {
-  root.append(heading("Teach", "Two items are shown beside a third: say which is more like it. There is no wrong answer; what counts is what you find alike."));
+  root.append(heading(
+    "Teach",
+    "Two items are shown beside a third: say which is more like it. " +
+      "There is no wrong answer; what counts is what you find alike.",
+  ));
   if (!summary.learns) {
     root.append(notice(summary.why_not));
     return;
@@ -34,42 +40,70 @@ class Teaching {
     this.stage = h("div", { class: "stage" }, waiting("Looking for a question…"));
     this.told = h("p", { class: "told", role: "status" }, "Use the arrow keys, or press a button.");
     this.trouble = h("div", {});
-    this.undoButton = h("button", { type: "button", onclick: () => this.undo() }, "Undo ", h("kbd", {}, "U"));
-    this.skipButton = h("button", { type: "button", onclick: () => this.skip() }, "Skip ", h("kbd", {}, "S"));
+    const button = (name, letter, onclick) => h("button", { type: "button", onclick },
+      name,
+      h("kbd", {}, letter),
+    );
+    this.skipButton = button("Skip ", "S", () => this.skip());
+    this.undoButton = button("Undo ", "U", () => this.undo());
+    const strategies = choice("Ask about", STRATEGIES, this.strategy, (name) => {
+      this.strategy = name;
+      this.next();
+    });
     this.panel = h("div", {}, waiting());
     this.past = h("div", {});
     this.element = h("div", { class: "teach" },
-      h("section", { "aria-label": "Question" }, this.trouble, this.stage,
-        h("div", { class: "toolbar centred" }, this.skipButton, this.undoButton,
-          choice("Ask about", [["informative", "the most informative"], ["random", "any"]], this.strategy, (value) => { this.strategy = value; this.next(); })),
-        this.told),
-      h("aside", { class: "card", "aria-label": "What was learned" }, this.panel, this.past, exports(this)));
+      h("section", { "aria-label": "Question" },
+        this.trouble,
+        this.stage,
+        h("div", { class: "toolbar centred" }, this.skipButton, this.undoButton, strategies),
+        this.told,
+      ),
+      h("aside", { class: "card", "aria-label": "What was learned" }, this.panel, this.past, exports(this)),
+    );
     this.list();
   }
 
   /** Show another question. */
   async next() {
-    await this.guarded(async () => this.show(await ask(`/v1/teach/next?strategy=${this.strategy}`, { signal: this.signal })));
+    await this.guarded(async () => this.show(await this.another()));
+  }
+
+  another() {
+    return ask(`/v1/teach/next?strategy=${this.strategy}`, { signal: this.signal });
   }
 
   show(question) {
     this.question = question;
     this.keys = { left: key(), right: key() }; // sent twice, an answer still counts once
     const { query, left, right } = question;
-    const side = (name, arrow, item) => h("div", { class: `choice ${name}` },
-      item.kind !== "row" && h("div", { class: "face" }, shown(item, { hidden: this.summary.label })),
-      h("button", { type: "button", onclick: () => this.answer(name), "aria-keyshortcuts": name === "left" ? "ArrowLeft" : "ArrowRight" },
-        name === "left" && h("kbd", { "aria-hidden": "true" }, arrow), name === "left" ? "Left" : "Right", name === "right" && h("kbd", { "aria-hidden": "true" }, arrow),
-        h("span", { class: "unseen" }, ` is more alike: ${item.id}`)));
-    const focused = document.activeElement?.closest?.(".choice button") && (document.activeElement.closest(".choice.left") ? "left" : "right");
-    const whole = query.kind === "row" ? compared(query, left, right, this.summary.label) : shown(query, { hidden: this.summary.label });
+    const hidden = this.summary.label;
+    const rows = query.kind === "row"; // which are compared in one table
+    const focused = document.activeElement?.closest?.(".choice")?.dataset.side;
     this.stage.className = `stage ${query.kind}`;
     this.stage.replaceChildren(
-      h("div", { class: "query" }, h("div", { class: "face" }, whole)),
+      h("div", { class: "query" }, rows ? compared(query, left, right, hidden) : shown(query, { hidden })),
       h("h2", {}, "Which is more like this?"),
-      h("div", { class: "choices" }, side("left", "←", left), side("right", "→", right)));
+      h("div", { class: "choices" },
+        this.side("left", left, rows ? null : shown(left, { hidden })),
+        this.side("right", right, rows ? null : shown(right, { hidden })),
+      ),
+    );
     if (focused) this.stage.querySelector(`.choice.${focused} button`).focus({ preventScroll: true });
     say(`Which is more like ${spoken(query)}? Left: ${spoken(left)}. Right: ${spoken(right)}.`);
+  }
+
+  side(name, item, face) {
+    const arrow = h("kbd", { "aria-hidden": "true" }, name === "left" ? "←" : "→");
+    const words = name === "left" ? [arrow, "Left"] : ["Right", arrow];
+    const shortcut = name === "left" ? "ArrowLeft" : "ArrowRight";
+    return h("div", { class: `choice ${name}`, "data-side": name },
+      face,
+      h("button", { type: "button", onclick: () => this.answer(name), "aria-keyshortcuts": shortcut },
+        words,
+        h("span", { class: "unseen" }, ` is more alike: ${item.id}`),
+      ),
+    );
   }
 
   async answer(side) {
@@ -77,11 +111,15 @@ class Teaching {
       const { query, left, right, confidence } = this.question;
       const [closer, farther] = side === "left" ? [left, right] : [right, left];
       const name = this.keys[side];
-      await tell("/v1/feedback", { triplets: [{ query: query.id, closer: closer.id, farther: farther.id }], key: name }, { signal: this.signal });
+      await tell(
+        "/v1/feedback",
+        { triplets: [{ query: query.id, closer: closer.id, farther: farther.id }], key: name },
+        { signal: this.signal },
+      );
       this.keep({ key: name, question: this.question, side });
       this.tell(`Noted: ${side}. ${guess(confidence, side)}`);
       this.stage.querySelector(`.choice.${side}`).classList.add("chosen");
-      this.show(await ask(`/v1/teach/next?strategy=${this.strategy}`, { signal: this.signal }));
+      this.show(await this.another());
     });
     this.follow();
   }
@@ -96,9 +134,16 @@ class Teaching {
     const last = this.answers.at(-1);
     if (!last) return this.tell("There is nothing to undo.");
     await this.guarded(async () => {
-      await ask(`/v1/feedback/${encodeURIComponent(last.key)}`, { method: "DELETE", signal: this.signal });
-      this.answers.pop();
-      this.list();
+      try {
+        await ask(
+          `/v1/feedback/${encodeURIComponent(last.key)}`,
+          { method: "DELETE", signal: this.signal },
+        );
+      } catch (error) {
+        if (error.status === 404) this.forget(); // it was given to another server at this address
+        throw error;
+      }
+      this.forget();
       this.show(last.question);
       this.tell(`Taken back: ${last.side}. Here is the question again.`);
     });
@@ -106,8 +151,14 @@ class Teaching {
   }
 
   pressed(event) {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || event.target.closest?.("input, select, textarea, dialog")) return;
-    const act = { ArrowLeft: () => this.answer("left"), ArrowRight: () => this.answer("right"), s: () => this.skip(), u: () => this.undo() }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+    if (event.target.closest?.("input, select, textarea, dialog")) return;
+    const act = {
+      ArrowLeft: () => this.answer("left"),
+      ArrowRight: () => this.answer("right"),
+      s: () => this.skip(),
+      u: () => this.undo(),
+    }[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();
     act();
@@ -123,7 +174,10 @@ class Teaching {
       this.trouble.replaceChildren();
     } catch (error) {
       if (error.name === "AbortError") return;
-      this.trouble.replaceChildren(notice(error.message, { kind: "bad", action: "Another question", act: () => this.next() }));
+      this.trouble.replaceChildren(notice(
+        error.message,
+        { kind: "bad", action: "Another question", act: () => this.next() },
+      ));
       if (!this.question) this.stage.replaceChildren();
     } finally {
       this.busy = false;
@@ -140,11 +194,13 @@ class Teaching {
     clearTimeout(this.timer);
     const mine = (this.looks = (this.looks ?? 0) + 1);
     try {
-      const [state, quality] = await Promise.all(["/v1/feedback", "/v1/explore/quality"].map((path) => ask(path, { signal: this.signal })));
+      const paths = ["/v1/feedback", "/v1/explore/quality"];
+      const [state, quality] = await Promise.all(paths.map((path) => ask(path, { signal: this.signal })));
       if (mine !== this.looks) return;
       this.panel.replaceChildren(...panel(state, quality));
-      if (quality.model !== this.seen && this.seen !== undefined) say(`Version ${quality.model} is live now.`);
-      if (quality.model !== this.seen || state.applied !== this.applied) dispatchEvent(new Event("likewise-changed"));
+      const isNew = quality.model !== this.seen;
+      if (isNew && this.seen !== undefined) say(`Version ${quality.model} is live now.`);
+      if (isNew || state.applied !== this.applied) dispatchEvent(new Event("likewise-changed"));
       [this.seen, this.applied] = [quality.model, state.applied];
       this.timer = setTimeout(() => this.follow(), state.applied < state.acknowledged ? LOOK_EVERY : SLOW);
     } catch (error) {
@@ -159,40 +215,63 @@ class Teaching {
     this.list();
   }
 
+  forget() {
+    this.answers = this.answers.slice(0, -1);
+    this.list();
+  }
+
   list() {
-    sessionStorage.setItem(KEPT_AS, JSON.stringify(this.answers));
+    try {
+      sessionStorage.setItem(KEPT_AS, JSON.stringify(this.answers));
+    } catch {
+      sessionStorage.removeItem(KEPT_AS); // large pictures: undo then ends with the page
+    }
     this.undoButton.disabled = this.answers.length === 0;
     this.past.replaceChildren(...past(this.answers, this.summary));
   }
 }
 
 function panel({ acknowledged, applied }, quality) {
-  const waits = acknowledged - applied;
+  const waits = acknowledged - applied, isBase = quality.model === quality.base_model;
   return [
     h("dl", { class: "tiles" },
-      tile("Answers", count(acknowledged), waits > 0 ? `${several(waits, "more", "more")} to learn` : "all learned"),
-      tile("Version", String(quality.model), quality.model === quality.base_model ? "as in the file" : "learned, live now")),
-    heldOut(quality, { note: null, asTable: false }) ?? notYet("After ten answers the first version is judged on the answers held out, one in five. The curve will grow here."),
+      tile("Answers", count(acknowledged), waits > 0 ? `${count(waits)} more to learn` : "all learned"),
+      tile("Version", String(quality.model), isBase ? "as in the file" : "learned, live now"),
+    ),
+    heldOut(quality, { note: null, asTable: false }) ?? notYet(FIRST),
   ];
 }
 
 function past(answers, summary) {
   if (!answers.length) return [];
-  const part = (item, words) => h("span", { class: "part", title: String(item.id) }, shown(item, { small: true, hidden: summary.label }), h("span", { class: "unseen" }, ` ${item.id}${words}`));
+  const part = (item, words) => h("span", { class: "part", title: String(item.id) },
+    shown(item, { small: true, hidden: summary.label }),
+    h("span", { class: "unseen" }, ` ${item.id}${words}`),
+  );
   return [
     h("h2", {}, "Your last answers"),
-    h("ol", { class: "past" }, answers.slice(-4).reverse().map(({ question: { query, left, right }, side }) => {
-      const [closer, farther] = side === "left" ? [left, right] : [right, left];
-      return h("li", {}, part(query, " is more like"), h("span", { "aria-hidden": "true" }, "≈"), part(closer, ", less like"), h("span", { "aria-hidden": "true" }, "≉"), part(farther, "."));
+    h("ol", { class: "past" },
+      answers.slice(-4).reverse().map(({ question: { query, left, right }, side }) => {
+        const [closer, farther] = side === "left" ? [left, right] : [right, left];
+        return h("li", {},
+          part(query, " is more like"),
+          h("span", { "aria-hidden": "true" }, "≈"),
+          part(closer, ", less like"),
+          h("span", { "aria-hidden": "true" }, "≉"),
+          part(farther, "."),
+        );
     })),
   ];
 }
 
 function exports(page) {
-  const save = (form) => download(`/v1/feedback/export?format=${form}`, `triplets.${form}`).catch((error) => page.trouble.replaceChildren(notice(error.message, { kind: "bad" })));
-  return h("div", { class: "row" }, h("span", { class: "quiet" }, "All answers as a file:"),
+  const refused = (error) => page.trouble.replaceChildren(notice(error.message, { kind: "bad" }));
+  const save = (form) => download(`/v1/feedback/export?format=${form}`, `triplets.${form}`).catch(refused);
+  return h("div", { class: "row" },
+    h("span", { class: "quiet" }, "All answers as a file:"),
     h("button", { type: "button", class: "slim", onclick: () => save("csv") }, "CSV"),
-    h("button", { type: "button", class: "slim", onclick: () => save("jsonl") }, "JSON lines"));
+    h("button", { type: "button", class: "slim", onclick: () => save("jsonl") }, "JSON lines"),
+  );
 }
 
 /** Say what the model would have answered. */
