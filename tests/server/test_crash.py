@@ -13,7 +13,8 @@ from time import sleep
 
 import httpx
 import pytest
-from tests.server.running import Running, all_learned, digit_triplets, write_digits
+from tests.server.forked import Zygote
+from tests.server.running import all_learned, digit_triplets, write_digits
 
 from likewise.server._learner import Learner
 from likewise.server._open import open_store
@@ -21,7 +22,7 @@ from likewise.server._service import Service
 from likewise.server._settings import Settings
 
 LOG = logging.getLogger(__name__)
-KILLS = int(os.environ.get("LIKEWISE_KILLS", "3"))
+KILLS = int(os.environ.get("LIKEWISE_KILLS", "5"))
 
 
 class Feeder(Thread):
@@ -67,9 +68,18 @@ class Reference:
         self._learner.keep()
         return all_learned(self.store)
 
+    def close(self):
+        self.store.close()
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    with Zygote() as forks:
+        yield forks
+
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, request):
+def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, request, zygote):
     model, items = write_digits(tmp_path, 100)
     if kind == "sqlite":
         place, schema = str(tmp_path / "store.sqlite"), "likewise"
@@ -84,9 +94,9 @@ def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, reques
         waiting.append((f"key-{number}", triplets[sent : sent + size]))
         sent += size
     acknowledged, new = [], []
-    arguments = (model, "--items", items, "--store", place, "--schema", schema)
+    told = {"model": model, "items": items, "store": place, "schema": schema, "port": 0}
     for kill in range(KILLS + 1):
-        with Running(*arguments, "--feedback-rate", "100000") as server:
+        with zygote.server(**told, feedback_rate=1e9) as server:
             with server.client() as client:
                 if kill:
                     # What was not answered may be written or not; sent again it is, once.
@@ -106,7 +116,7 @@ def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, reques
                 server.kill()
                 feeder.join()
                 new = feeder.acknowledged
-    reference.store.close()
+    reference.close()
     assert len(acknowledged) > KILLS
 
 

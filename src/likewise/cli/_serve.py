@@ -38,7 +38,9 @@ def command(
     label: Annotated[
         str | None, typer.Option(help="A column that is shown, and not compared.")
     ] = None,
-    r: Annotated[float, typer.Option(help="Noise of a comparison: more learns more slowly.")] = 1.0,
+    r: Annotated[
+        float, typer.Option(help="Noise of a comparison: more learns more slowly.")
+    ] = 10.0,
     feedback_rate: Annotated[
         float, typer.Option(help="Requests with feedback a second that a client may send.")
     ] = 200.0,

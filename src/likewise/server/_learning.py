@@ -63,9 +63,7 @@ class LearningProcess:
             with self._lock:
                 if self._stopping.is_set():
                     return
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "likewise.server._learning"], stdin=subprocess.PIPE
-                )
+                self._process = begin_process()
                 assert self._process.stdin is not None
                 os.set_blocking(self._process.stdin.fileno(), False)
             self._write(self._told.encode() + b"\n")
@@ -81,6 +79,13 @@ class LearningProcess:
             # It may have ended, or have more to do already than it can.
             with suppress(BrokenPipeError, BlockingIOError):
                 os.write(self._process.stdin.fileno(), line)
+
+
+def begin_process() -> subprocess.Popen[bytes]:
+    """Start a learner that waits for its first line."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "likewise.server._learning"], stdin=subprocess.PIPE
+    )
 
 
 class _Pipe:

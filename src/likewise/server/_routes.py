@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 from likewise.server import _wire as wire
 from likewise.server._feedback import exported
 from likewise.server._records import VersionInfo
-from likewise.server._state import Shared
+from likewise.server._state import Shared, on_one_thread
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": wire.Problem} for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
@@ -23,6 +23,8 @@ VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 @router.post("/search", summary="Find the items most alike to a query")
 async def search(body: wire.SearchRequest, state: Shared) -> wire.SearchAnswer:
     """Find items by a stored id (which is left out), a vector, or a text."""
+    if state.service.is_quick(body):
+        return on_one_thread(state.service.search, (body,))
     return await state.search(state.service.search, body)
 
 

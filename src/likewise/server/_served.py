@@ -186,7 +186,7 @@ class Served:
 def open_model(
     path: Path,
     *,
-    r: float = 1.0,
+    r: float,
     image_shape: tuple[int, int] | None = None,
     label: str | None = None,
 ) -> Served:
@@ -195,7 +195,7 @@ def open_model(
     Parameters
     ----------
     path : path-like
-    r : float, default=1.0
+    r : float
         AROMA's, where learning starts afresh.
     image_shape, label : as in `Served`
     """

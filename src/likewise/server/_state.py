@@ -61,11 +61,12 @@ class State:
     async def _run(self, limiter: CapacityLimiter, work: Any, given: Any) -> Any:
         if limiter.statistics().tasks_waiting > _MOST_WAITING:
             raise Refusal(503, "too many requests are waiting; try again.", 1)
-        return await to_thread.run_sync(_on_one_thread, work, given, limiter=limiter)
+        return await to_thread.run_sync(on_one_thread, work, given, limiter=limiter)
 
 
-def _on_one_thread(work: Any, given: Any) -> Any:
-    with limit_threads(1):  # one request does not take the cores of the others
+def on_one_thread(work: Callable[..., Answer], given: Any) -> Answer:
+    """Run something here, without the cores that other requests need."""
+    with limit_threads(1):
         return work(*given)
 
 
