@@ -1,6 +1,8 @@
 """The explorer as a person uses it: a real server, a real browser, pictures, texts and rows."""
 
+import posixpath
 import re
+from pathlib import PurePosixPath
 
 import pytest
 from tests.server.explored import SETS, TOKEN, serving, teach, write_set
@@ -347,3 +349,18 @@ def test_no_script_reads_markup_or_code_from_text():
         if name.endswith(".html"):
             assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|<style|\son\w+=", text), name
         assert not re.search(r"https?://(?!www\.w3\.org/)", text), name
+
+
+def test_every_file_that_a_page_names_is_served():
+    from likewise.server._web import web_files
+
+    served = web_files()
+    for name, file in served.items():
+        folder = PurePosixPath("/web", name).parent
+        text = file.body.decode()
+        named = re.findall(r'(?:from|import) "(\.[^"]+)"', text)
+        named += re.findall(r'(?:href|src)="(/web/[^"]+)"', text)
+        for other in named:
+            path = posixpath.normpath(posixpath.join(folder, other)).removeprefix("/web/")
+            assert path in served, (name, other)
+    assert {"index.html", "reference.html", "app.js", "pages/teach.js"} <= served.keys()

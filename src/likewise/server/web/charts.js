@@ -26,17 +26,15 @@ export function lineChart({
   const x = scale(ends([...xs, ...all.map((p) => p[0])]), [EDGE.left, WIDE - EDGE.right]);
   const y = scale(ends([...ys, ...all.map((p) => p[1])]), [HIGH - EDGE.bottom, EDGE.top]);
   const words = lines.map((line) => described(line, form)).join(" ");
+  const under = HIGH - EDGE.bottom + 19;
+  const whole = { x1: EDGE.left, x2: WIDE - EDGE.right };
   const drawing = svg("svg",
     { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title}. ${words}` },
-    ys.map((value) => svg("line",
-      { class: "grid", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(value), y2: y(value) },
-    )),
+    ys.map((value) => svg("line", { class: "grid", ...whole, y1: y(value), y2: y(value) })),
     ys.map((value) => svg("text", { class: "end", x: EDGE.left - 8, y: y(value) + 4 }, form(value))),
-    xs.map((value) => svg("text", { class: "middle", x: x(value), y: HIGH - EDGE.bottom + 19 },
-      formX(value),
-    )),
+    xs.map((value) => svg("text", { class: "middle", x: x(value), y: under }, formX(value))),
     svg("text", { class: "middle axis", x: (EDGE.left + WIDE - EDGE.right) / 2, y: HIGH - 4 }, across),
-    zero && svg("line", { class: "zero", x1: EDGE.left, x2: WIDE - EDGE.right, y1: y(0), y2: y(0) }),
+    zero && svg("line", { class: "zero", ...whole, y1: y(0), y2: y(0) }),
     lines.map((line) => svg("path", { class: `line ${line.style}`, d: path(line.points, x, y) })),
     lines.map((line) => (line.points.length === 1 ? line.points : line.marks ?? []).map(([a, b]) =>
       svg("circle", { class: `mark ${line.style}`, cx: x(a), cy: y(b), r: 4 }))));
@@ -60,6 +58,14 @@ export function bars(terms, form) {
     return filled;
   };
   const cell = (value) => h("td", { class: "number" }, value === null ? "–" : form(value));
+  const line = ({ name, before, after, quiet }) => h("tr", { class: quiet ? "quiet" : null },
+    h("th", { scope: "row" }, name),
+    cell(before),
+    cell(after),
+    h("td", { class: "pair", "aria-hidden": "true" },
+      !quiet && [bar(before ?? 0, "before"), bar(after ?? 0, "after")],
+    ),
+  );
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Terms of the score" },
     h("table", { class: "bars" },
       h("thead", {},
@@ -70,11 +76,9 @@ export function bars(terms, form) {
           h("td", {}),
         ),
       ),
-      h("tbody", {}, terms.map((term) => h("tr", { class: term.quiet ? "quiet" : null },
-        h("th", { scope: "row" }, term.name), cell(term.before), cell(term.after),
-        h("td", { class: "pair", "aria-hidden": "true" },
-          !term.quiet && [bar(term.before ?? 0, "before"), bar(term.after ?? 0, "after")],
-  ))))));
+      h("tbody", {}, terms.map(line)),
+    ),
+  );
 }
 
 /** Return round numbers from about `low` to about `high`. */

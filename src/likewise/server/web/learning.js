@@ -11,10 +11,10 @@ export function heldOut({ lessons }, options = {}) {
   return lineChart({
     title: "Right on held-out answers",
     note: "One answer in five is kept back to judge by. Dots are versions that went live.",
-    across: "answers given", form: percent, formX: count, range: floor(lessons.flatMap((lesson) => [
-      lesson.right,
-      lesson.live_right,
-      ].map((n) => n / lesson.held_out))),
+    across: "answers given",
+    form: percent,
+    formX: count,
+    range: floor(lessons.map((lesson) => Math.min(lesson.right, lesson.live_right) / lesson.held_out)),
     lines: [
       {
         name: "newly learned",
@@ -39,8 +39,12 @@ export function foretold({ progress }, options = {}) {
   return lineChart({
     title: "Foretold before being told",
     note: "The share of recent answers that the learner would have given too.",
-    across: "answers given", form: percent, formX: count, range: floor(points.map(([, y]) => y)),
-    lines: [{ name: "the last fifth of the answers", style: "after", points }], ...options,
+    across: "answers given",
+    form: percent,
+    formX: count,
+    range: floor(points.map(([, y]) => y)),
+    lines: [{ name: "the last fifth of the answers", style: "after", points }],
+    ...options,
   });
 }
 

@@ -126,7 +126,7 @@ function row(which, near, size, found, summary, signal) {
   const name = { "aria-expanded": "false", "aria-label": `Why? ${item.id}` };
   const asks = h("button", { type: "button", class: "slim", onclick: explain, ...name }, "Why?");
   const href = `#/neighbours/${named(item.id)}`;
-  return h("li", { class: `near ${item.kind}`, "data-item": String(item.id) },
+  return h("li", { class: `near ${item.kind}`, "data-item": String(item.id), "data-rank": near.rank },
     h("span", { class: "rank" }, String(near.rank)),
     h("a", { class: "thumb", href, tabindex: "-1", "aria-hidden": item.kind === "image" ? "true" : null },
       shown(item, { small: true, hidden: summary.label }),
@@ -185,8 +185,10 @@ function link(sides, signal) {
     };
     const right = new Map(rows("after").map((line) => [line.dataset.item, line]));
     const lines = rows("before").filter((line) => right.has(line.dataset.item)).map((line) => {
-      const [a, b, w] = [height(line), height(right.get(line.dataset.item)), frame.width];
-      const style = b < a ? "up" : b > a ? "down" : "";
+      const other = right.get(line.dataset.item);
+      const [a, b, w] = [height(line), height(other), frame.width];
+      const gained = line.dataset.rank - other.dataset.rank;
+      const style = gained > 0 ? "up" : gained < 0 ? "down" : "";
       return svg("path", {
         class: `link ${style}`,
         "data-item": line.dataset.item,
