@@ -19,8 +19,8 @@ export async function open({ root, summary, signal }) {
     "Two items are shown beside a third: say which is more like it. " +
       "There is no wrong answer; what counts is what you find alike.",
   ));
-  if (!summary.learns) {
-    root.append(notice(summary.why_not));
+  if (!summary.learns || summary.n_items < 3) {
+    root.append(notice(summary.why_not ?? "Three items at least are needed to compare."));
     return;
   }
   const page = new Teaching(summary, signal);
@@ -107,6 +107,7 @@ class Teaching {
   }
 
   async answer(side) {
+    if (!this.question) return;
     await this.guarded(async () => {
       const { query, left, right, confidence } = this.question;
       const [closer, farther] = side === "left" ? [left, right] : [right, left];
