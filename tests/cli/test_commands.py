@@ -6,28 +6,12 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import likewise as lw
-from likewise.cli._app import app
 from likewise.cli._options import seconds, shape
 from likewise.cli._show import WrongUse
 
 SHORT = ("--budget", "2s", "--folds", "2")
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Return a function that runs a command in an empty folder: (code, output, errors)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.stdout, result.stderr
-
-    return run
 
 
 def test_compare_prints_a_table_with_baselines_and_references(run, flowers):

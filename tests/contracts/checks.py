@@ -245,6 +245,20 @@ def nothing_that_it_is_given_is_changed(case):
     assert_array_equal(P, case.items)
 
 
+def an_index_finds_what_neighbors_finds(case):
+    n = len(case.items)
+    index = lw.Index(case.similarity).add(range(n), case.items)
+    for k in (1, min(4, n), n + 1):
+        found, expected = (
+            index.search(case.queries, k),
+            case.similarity.neighbors(case.queries, case.items, k),
+        )
+        assert_array_equal(found.ids, expected.ids)
+        assert_allclose(
+            found.scores.astype(float), expected.scores.astype(float), rtol=1e-9, atol=1e-9
+        )
+
+
 def _folds(s):
     try:
         return s.folded_metric in METRICS
@@ -288,4 +302,5 @@ SIMILARITY = [
     pickling_keeps_it_whole_and_immutable,
     its_repr_is_one_line,
     nothing_that_it_is_given_is_changed,
+    an_index_finds_what_neighbors_finds,
 ]

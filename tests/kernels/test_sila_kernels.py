@@ -1,59 +1,264 @@
-"""The bounds that let SiLA skip a row never lie above its margin."""
+"""SiLA's visits are those of the plain algorithm, and its bounds never lie above a margin."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.oracles import sila as oracle
 
 from likewise import kernels
 
+NORMS = {"cosine": 0, "none": 0, "dice": 1, "jaccard": 2}
+N_CLASSES = 3
 
-def margins(scores, labels, targets, weights, k):
+
+def sorted_labels(rng, n):
+    """Return labels in order of class, each at least twice."""
+    labels = np.append(np.repeat(np.arange(N_CLASSES), 2), rng.integers(N_CLASSES, size=n - 6))
+    return np.sort(labels)
+
+
+def problem_of(labels, targets, weights, N, sizes, *, norm=0, symmetric=False):
+    """Return what the kernels ask for, of rows that are sorted by class."""
+    segments = np.searchsorted(labels, np.arange(N_CLASSES + 1))
+    reach = np.array([(0, c, c + 1, N_CLASSES) for c in range(N_CLASSES)])
+    other = labels[:, None] != labels
+    k = targets.shape[1]
+    return kernels.SilaProblem(
+        norm, symmetric, sizes, np.arange(len(labels)), segments, reach, segments[reach], labels,
+        targets, weights, 1 / np.where(other, N, np.inf).min(axis=1),
+        1 / np.where(other, N, 0).max(axis=1), np.minimum(k, other.sum(axis=1)),
+    )  # fmt: skip
+
+
+class Visited:
+    """A problem for the kernels, its plain twin, and what the kernels write."""
+
+    def __init__(self, seed, norm, *, symmetric=False, k=2, n=16, p=4, capacity=64, copies=False):
+        rng = np.random.default_rng(seed)
+        self.labels = sorted_labels(rng, n)
+        X = rng.random((n, p)) - (0.5 if norm == "none" else 0.0)
+        if copies:  # rows that single precision cannot tell apart
+            X[1::2] = X[::2] + 1e-9 * rng.random((n // 2, p))
+        self.X = X / np.linalg.norm(X, axis=1, keepdims=True) if norm == "cosine" else X
+        self.A = rng.normal(size=(p, p))
+        self.A += self.A.T if symmetric else 0
+        self.norm, self.k, self.rng, self.symmetric = norm, k, rng, symmetric
+        self.order = rng.permutation(n)
+        others = [[j for j in range(n) if self.labels[j] != self.labels[i]] for i in range(n)]
+        # a target fewer here and there
+        self.T = [list(rng.permutation(self.own(i))[: rng.integers(1, k + 1)]) for i in range(n)]
+        targets, weights = np.zeros((n, k), np.int64), np.zeros((n, k))
+        N = np.array([[oracle.normaliser(x, y, norm) for y in self.X] for x in self.X])
+        for i, own in enumerate(self.T):
+            targets[i, : len(own)], weights[i, : len(own)] = own, 1 / N[i, own]
+        self.N, self.others = N, others
+        sizes = self.X.sum(axis=1)
+        self.problem = problem_of(
+            self.labels, targets, weights, N, sizes, norm=NORMS[norm], symmetric=symmetric
+        )
+        self.gram = self.X @ self.X.T
+        self.left, self.right = np.zeros((capacity, n)), np.zeros((capacity, n))
+        self.mistakes = np.empty(capacity, np.int64)
+        self.found, self.weights = np.empty((capacity, k), np.int64), np.empty((capacity, k))
+        self.bounds = np.full(n, -np.inf)
+
+    def own(self, i):
+        """Return the other rows of a row's class."""
+        return [j for j in np.flatnonzero(self.labels == self.labels[i]) if j != i]
+
+    def twin(self, rows, form):
+        """Return the matrix after each visit, and where the mistakes are and their others."""
+        A = np.diag(np.diag(self.A)) if form == "diagonal" else self.A
+        steps = oracle.visits(A, self.X, rows, self.T, self.others, self.k, form, self.norm)
+        matrices, others = zip(*steps, strict=True)
+        return matrices, [(at, B) for at, B in enumerate(others) if B is not None]
+
+    def visit(self, rows, *, dtype=np.float64, gram=None, tracking=False, places=None):
+        """Run the kernel over a block."""
+        queries = self.X[rows] @ self.A
+        block = (queries @ self.X.T).astype(dtype)
+        gram = (self.gram if gram is None else gram).astype(dtype)
+        self.left, self.right = self.left.astype(dtype), self.right.astype(dtype)
+        places = np.arange(len(rows)) if places is None else places
+        return kernels.visit_rows(
+            0, rows, places, self.order, block, queries, self.X, self.problem, self.gram, rows,
+            gram, self.left, self.right, 0, self.mistakes, self.found, self.weights, tracking,
+            self.bounds,
+        )  # fmt: skip
+
+    def assert_mistakes(self, rows, expected):
+        """Check what was written of each mistake."""
+        places = [at for at, _ in expected]
+        assert_array_equal(self.mistakes[: len(expected)], places)
+        for u, (at, B) in enumerate(expected):
+            found = self.found[u, : len(B)]  # in any order: they are summed
+            assert_array_equal(np.sort(found), np.sort(B))
+            assert_allclose(self.weights[u, : len(B)], 1 / self.N[rows[at], found])
+            assert (self.weights[u, len(B) :] == 0).all()
+
+
+seeds = st.integers(0, 10_000)
+
+
+@given(seed=seeds, norm=st.sampled_from(list(NORMS)), symmetric=st.booleans(), k=st.integers(1, 4))
+def test_a_block_is_visited_as_row_by_row(seed, norm, symmetric, k):
+    case = Visited(seed, norm, symmetric=symmetric, k=k)
+    rows = case.order
+    _, expected = case.twin(rows, "symmetric" if symmetric else "square")
+    assert case.visit(rows) == (len(rows), len(expected))
+    case.assert_mistakes(rows, expected)
+    for u, (at, B) in enumerate(expected):
+        i = rows[at]
+        d = sum(case.X[j] / case.N[i, j] for j in case.T[i])
+        d = d - sum(case.X[j] / case.N[i, j] for j in B)
+        assert_allclose(case.left[u], case.X @ case.X[i], atol=1e-12)
+        assert_allclose(case.right[u], case.X @ d, atol=1e-12)
+
+
+@given(seed=seeds, symmetric=st.booleans(), copies=st.booleans(), k=st.integers(1, 4))
+def test_single_precision_finds_the_mistakes_of_double(seed, symmetric, copies, k):
+    case = Visited(seed, "cosine", symmetric=symmetric, k=k, copies=copies)
+    _, expected = case.twin(case.order, "symmetric" if symmetric else "square")
+    assert case.visit(case.order, dtype=np.float32) == (len(case.order), len(expected))
+    case.assert_mistakes(case.order, expected)
+
+
+@given(seed=seeds, spoilt=st.sampled_from([np.nan, 1e-3]))
+def test_scores_that_single_precision_has_spoilt_are_computed_again(seed, spoilt):
+    """At A = 0 and without mistakes so far nothing is told by a block but by rows and queries."""
+    case = Visited(seed, "cosine")
+    case.A[:] = 1e-38  # below what single precision holds in full
+    rows = case.order[:1]
+    _, expected = case.twin(rows, "square")
+    queries = case.X[rows] @ case.A
+    block = np.full((1, len(case.X)), spoilt * 1e-30, np.float32)
+    kernels.visit_rows(
+        0, rows, np.arange(1), case.order, block, queries, case.X, case.problem, case.gram, rows,
+        case.gram.astype(np.float32), case.left.astype(np.float32),
+        case.right.astype(np.float32), 0, case.mistakes, case.found, case.weights, False,
+        case.bounds,
+    )  # fmt: skip
+    case.assert_mistakes(rows, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_block_ends_where_there_is_no_room_for_another_mistake(dtype):
+    case = Visited(0, "cosine", capacity=3)
+    _, expected = case.twin(case.order, "square")
+    assert len(expected) > 4
+    at, n_mistakes = case.visit(case.order, dtype=dtype)
+    assert n_mistakes == 3
+    assert at == expected[2][0] + 1
+    case.assert_mistakes(case.order, expected[:3])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_without_a_gram_matrix_a_mistake_ends_the_visits(dtype):
+    case = Visited(0, "cosine")
+    _, expected = case.twin(case.order, "square")
+    at, n_mistakes = case.visit(case.order, dtype=dtype, gram=np.empty((0, 0)))
+    assert (at, n_mistakes) == (expected[0][0] + 1, 1)
+    case.assert_mistakes(case.order, expected[:1])
+
+
+@given(seed=seeds, symmetric=st.booleans(), single=st.booleans())
+def test_bounds_that_are_kept_lie_below_the_margins(seed, symmetric, single):
+    case = Visited(seed, "cosine", symmetric=symmetric)
+    form = "symmetric" if symmetric else "square"
+    after, _ = case.twin(case.order, form)
+    case.visit(case.order, dtype=np.float32 if single else np.float64, tracking=True)
+    present = case.problem.target_weights > 0
+    scores = case.X @ after[-1] @ case.X.T
+    left = margins(scores, case.labels, case.problem.targets, present, case.k)
+    assert (case.bounds <= left).all()
+    assert np.isfinite(case.bounds).all()
+
+
+def test_a_row_that_was_left_out_and_may_now_be_a_mistake_ends_the_block():
+    case = Visited(0, "cosine")
+    _, expected = case.twin(case.order, "square")
+    first = expected[0][0]
+    places = np.delete(np.arange(len(case.order)), first + 1)  # skipped, right after a mistake
+    case.bounds[case.order[first + 1]] = -1.0
+    found = case.visit(case.order[places], tracking=True, places=places)
+    assert found == (first + 1, 1)
+
+
+@given(
+    seed=seeds,
+    norm=st.sampled_from(list(NORMS)),
+    form=st.sampled_from(["square", "symmetric", "diagonal"]),
+    k=st.integers(1, 4),
+)
+def test_a_product_for_each_visit_gives_the_plain_sequence(seed, norm, form, k):
+    case = Visited(seed, norm, symmetric=form == "symmetric", k=k)
+    after, expected = case.twin(case.order, form)
+    diagonal = form == "diagonal"
+    A = np.diag(case.A)[None].copy() if diagonal else case.A.copy()
+    begin, weighted = A.copy(), np.zeros_like(A)
+    n_mistakes = kernels.visit_each(
+        case.order, np.ascontiguousarray(case.X.T), A, weighted, 5, diagonal, case.problem,
+        case.gram, case.mistakes, case.found, case.weights,
+    )  # fmt: skip
+    assert n_mistakes == len(expected)
+    case.assert_mistakes(case.order, expected)
+    assert_allclose(np.diag(A[0]) if diagonal else A, after[-1], atol=1e-11)
+    # V A − Σ v δ is the sum of the matrices after every visit, 5 of them before these
+    total = (5 + len(after)) * A - weighted
+    expected_total = 5 * np.diag(begin[0]) if diagonal else 5 * begin
+    assert_allclose(
+        np.diag(total[0]) if diagonal else total, expected_total + sum(after), atol=1e-9
+    )
+
+
+def margins(scores, labels, targets, present, k):
     """Return Σ of the targets' scores − Σ of the k highest of other classes, row by row."""
     found = []
     for i, row in enumerate(scores):
         others = np.sort(row[labels != labels[i]])[::-1][:k]
-        found.append(row[targets[i]][weights[i] > 0].sum() - others.sum())
+        found.append(row[targets[i]][present[i]].sum() - others.sum())
     return np.array(found)
 
 
-@given(seed=st.integers(0, 10_000), symmetric=st.booleans(), norm=st.sampled_from([0, 1]))
-def test_lowered_bounds_stay_below_the_margins(seed, symmetric, norm):
+@given(
+    seed=seeds,
+    symmetric=st.booleans(),
+    norm=st.sampled_from([0, 1]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_lowered_bounds_stay_below_the_margins(seed, symmetric, norm, dtype):
     rng = np.random.default_rng(seed)
-    n, k, n_classes = 14, int(rng.integers(1, 4)), 3
-    labels = np.sort(np.append([0, 0, 1, 1, 2, 2], rng.integers(n_classes, size=n - 6)))
-    segments = np.searchsorted(labels, np.arange(n_classes + 1))
+    n, k = 14, int(rng.integers(1, 4))
+    labels = sorted_labels(rng, n)
     targets = np.array([rng.choice(np.flatnonzero(labels == c), k) for c in labels])
     present = rng.random((n, k)) < 0.8
     sizes = rng.random(n) + 0.1 if norm else np.zeros(n)
     N = sizes[:, None] + sizes if norm else np.ones((n, n))
     weights = present / np.take_along_axis(N, targets, axis=1)
-    reach = np.array([(0, c, c + 1, n_classes) for c in range(n_classes)])
-    n_others = np.minimum(k, np.array([(labels != c).sum() for c in labels]))
-    other = labels[:, None] != labels
-    smallest = np.where(other, N, np.inf).min(axis=1)
-    largest = np.where(other, N, 0).max(axis=1)
+    problem = problem_of(labels, targets, weights, N, sizes, norm=norm, symmetric=symmetric)
 
     scores = rng.normal(size=(n, n))
-    bounds = margins(scores / N, labels, targets, weights, k)
+    bounds = margins(scores / N, labels, targets, present, k)
     for _ in range(4):
-        left, right = rng.normal(size=n), rng.normal(size=n) + rng.integers(-2, 3)
+        left = rng.uniform(-1, 1, size=n)
+        right = rng.uniform(-k, k, size=n) + rng.integers(-k, k + 1)
         scores = scores + np.outer(left, right)
         if symmetric:
             scores = scores + np.outer(right, left)
-        kernels.lower_bounds(
-            left, right, symmetric, segments, reach, labels, targets, weights, 1 / smallest,
-            1 / largest, n_others, bounds,
-        )  # fmt: skip
-        assert (bounds <= margins(scores / N, labels, targets, weights, k)).all()
+        kernels.lower_bounds(left.astype(dtype), right.astype(dtype), problem, 5, bounds)
+        assert (bounds <= margins(scores / N, labels, targets, present, k)).all()
 
 
-def test_a_change_of_the_targets_alone_is_known_exactly():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_change_of_the_targets_alone_is_known_exactly(dtype):
     """Two rows a class; what is added touches no pair of different classes."""
-    labels, segments = np.array([0, 0, 1, 1]), np.array([0, 2, 4])
-    targets, weights = np.array([[1], [0], [3], [2]]), np.ones((4, 1))
-    reach = np.array([(0, 0, 1, 2), (0, 1, 2, 2)])
-    left, right = np.array([1.0, 1.0, 0.0, 0.0]), np.array([2.0, 2.0, 0.0, 0.0])
-    bounds = np.zeros(4)
-    kernels.lower_bounds(left, right, False, segments, reach, labels, targets, weights,
-                         np.ones(4), np.ones(4), np.ones(4, int), bounds)  # fmt: skip
-    assert np.allclose(bounds, [2, 2, 0, 0], atol=1e-9)
+    labels, targets = np.array([0, 0, 1, 1, 2, 2]), np.array([[1], [0], [3], [2], [5], [4]])
+    ones = np.ones((6, 6))
+    problem = problem_of(labels, targets, np.ones((6, 1)), ones, np.zeros(6))
+    left = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], dtype)
+    right = np.array([2.0, 2.0, 0.0, 0.0, 0.0, 0.0], dtype)
+    bounds = np.zeros(6)
+    kernels.lower_bounds(left, right, problem, 3, bounds)
+    assert_allclose(bounds, [2, 2, 0, 0, 0, 0], atol=1e-9 if dtype == np.float64 else 1e-5)

@@ -10,9 +10,22 @@ from tests.oracles import sila as oracle
 
 import likewise as lw
 from likewise.learners import _visits
+from likewise.learners._epochs import hold_out
 
 FORMS = ("square", "symmetric", "diagonal")
 NORMS = ("cosine", "dice", "jaccard", "none")
+
+
+@pytest.fixture(params=["blocks", "each"])
+def way(request, monkeypatch):
+    """Score rows in blocks however narrow they are, or each by a product of its own."""
+    monkeypatch.setattr(_visits, "often_enough", lambda *_: 1.0 if request.param == "blocks" else 0)
+
+
+@pytest.fixture
+def in_blocks(monkeypatch):
+    """Score rows in blocks, however narrow they are."""
+    monkeypatch.setattr(_visits, "often_enough", lambda *_: 1.0)
 
 
 def rows_for(norm, rng, n=36, p=4, n_classes=3, apart=0.0):
@@ -47,14 +60,14 @@ def assert_same_sequence(sila, X, y, **options):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("init", ["zero", "base"])
-def test_the_sequence_is_the_plain_one(form, norm, init, rng):
+def test_the_sequence_is_the_plain_one(form, norm, init, rng, way):
     X, y = rows_for(norm, rng)
     assert_same_sequence(lw.SiLA(form, norm, 2, 4, init=init).fit(X, y), X, y)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("norm", NORMS)
-def test_the_matrix_after_every_epoch_is_the_plain_one(form, norm, rng):
+def test_the_matrix_after_every_epoch_is_the_plain_one(form, norm, rng, way):
     X, y = rows_for(norm, rng, n=24, apart=0.3)
     for n_epochs in (1, 2, 3):
         assert_same_sequence(lw.SiLA(form, norm, 3, n_epochs).fit(X, y), X, y)
@@ -62,7 +75,7 @@ def test_the_matrix_after_every_epoch_is_the_plain_one(form, norm, rng):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("norm", NORMS)
-def test_one_vs_rest_is_a_binary_problem_for_each_class(form, norm, rng):
+def test_one_vs_rest_is_a_binary_problem_for_each_class(form, norm, rng, way):
     X, y = rows_for(norm, rng)
     sila = lw.SiLA(form, norm, 2, 3, protocol="one_vs_rest").fit(X, y)
     assert not hasattr(sila, "similarity_")
@@ -81,7 +94,7 @@ def test_one_vs_rest_is_a_binary_problem_for_each_class(form, norm, rng):
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 def test_without_room_for_the_gram_matrix_the_sequence_is_the_same(
-    form, norm, sparse, rng, monkeypatch
+    form, norm, sparse, rng, monkeypatch, in_blocks
 ):
     monkeypatch.setattr(_visits, "GRAM_BYTES", 0)
     X, y = rows_for(norm, rng)
@@ -94,7 +107,7 @@ def test_without_room_for_the_gram_matrix_the_sequence_is_the_same(
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("gram", [True, False], ids=["gram", "no gram"])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-def test_what_is_skipped_is_no_mistake(form, norm, gram, sparse, rng, monkeypatch):
+def test_what_is_skipped_is_no_mistake(form, norm, gram, sparse, rng, monkeypatch, in_blocks):
     """Bounds are kept from the second epoch on, however many mistakes there are."""
     monkeypatch.setattr(_visits, "_RARE", 1.1)
     if not gram:
@@ -105,7 +118,7 @@ def test_what_is_skipped_is_no_mistake(form, norm, gram, sparse, rng, monkeypatc
 
 
 @pytest.mark.parametrize("form", ["square", "symmetric"])
-def test_rows_far_on_the_right_side_are_skipped(form, rng):
+def test_rows_far_on_the_right_side_are_skipped(form, rng, in_blocks):
     X, y = rows_for("cosine", rng, n=300, p=6, apart=3.0)
     X[0] = X[1] + 0.2 * rng.random(6)
     y[0] = (y[1] + 1) % 3  # a row that keeps causing mistakes
@@ -114,19 +127,37 @@ def test_rows_far_on_the_right_side_are_skipped(form, rng):
     assert sila.history_[-1]["scored"] < 250
 
 
+@pytest.mark.parametrize("form", ["square", "symmetric"])
+@pytest.mark.parametrize("tight", [True, False], ids=["within rounding", "told apart"])
+def test_what_single_precision_cannot_tell_is_told_in_double(form, tight, rng, in_blocks):
+    """Pairs of rows that differ by less than single precision can see, and by more."""
+    X, y = rows_for("cosine", rng, n=40, p=5)
+    X[1::2] = X[::2] + (1e-8 if tight else 1e-3) * rng.random((20, 5))
+    assert_same_sequence(lw.SiLA(form, n_epochs=5).fit(X, y), X, y)
+
+
+def test_the_sequence_goes_on_where_mistakes_become_rare(rng):
+    """From a product for each visit to blocks, to bounds, to nothing at all."""
+    X, y = rows_for("cosine", rng, n=80, p=5, apart=0.9)
+    sila = lw.SiLA(n_neighbors=2, n_epochs=60).fit(X, y)
+    assert mistakes_of(sila)[0] > 8
+    assert sila.history_[-1]["scored"] < 80
+    assert_same_sequence(sila, X, y)
+
+
 @pytest.mark.parametrize("size", [1, 2, 7])
-def test_the_size_of_blocks_does_not_matter(size, rng, monkeypatch):
+def test_the_size_of_blocks_does_not_matter(size, rng, monkeypatch, in_blocks):
     monkeypatch.setattr(_visits, "_MOST_ROWS_IN_BLOCK", size)
     X, y = rows_for("cosine", rng)
     assert_same_sequence(lw.SiLA("symmetric", n_epochs=3).fit(X, y), X, y)
 
 
-def test_a_block_with_more_mistakes_than_it_can_hold_is_ended(rng):
+def test_a_block_with_more_mistakes_than_it_can_hold_is_ended(rng, in_blocks):
     X, y = rng.normal(size=(200, 3)), rng.integers(2, size=200)
     assert_same_sequence(lw.SiLA(n_neighbors=1, n_epochs=1).fit(X, y), X, y)
 
 
-def test_after_an_epoch_without_mistakes_nothing_changes(rng):
+def test_after_an_epoch_without_mistakes_nothing_changes(rng, way):
     X, y = rows_for("cosine", rng, n=24, apart=5.0)
     sila = lw.SiLA(n_neighbors=2, n_epochs=20).fit(X, y)
     assert mistakes_of(sila)[-1] == 0
@@ -136,7 +167,7 @@ def test_after_an_epoch_without_mistakes_nothing_changes(rng):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("tail", [1, 2, 10, 70, 10_000])
-def test_a_tail_is_the_sum_of_the_last_elements(form, tail, rng):
+def test_a_tail_is_the_sum_of_the_last_elements(form, tail, rng, way):
     X, y = rows_for("cosine", rng)
     sila = lw.SiLA(form, n_neighbors=2, n_epochs=3, tail=tail).fit(X, y)
     assert_same_sequence(sila, X, y)
@@ -154,7 +185,7 @@ def test_a_tail_of_all_elements_is_no_tail(rng):
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("tail", [None, 20])
 @pytest.mark.parametrize("protocol", ["multiclass", "one_vs_rest"])
-def test_partial_fit_goes_on(shuffle, tail, protocol, rng):
+def test_partial_fit_goes_on(shuffle, tail, protocol, rng, way):
     X, y = rows_for("cosine", rng)
     options = {"shuffle": shuffle, "tail": tail, "protocol": protocol, "random_state": 3}
     at_once = lw.SiLA(n_epochs=5, **options).fit(X, y)
@@ -217,7 +248,7 @@ def test_a_symmetric_form_is_symmetric_to_the_last_bit(form, rng):
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_a_zero_row_has_similarity_0_and_changes_nothing(norm, rng):
+def test_a_zero_row_has_similarity_0_and_changes_nothing(norm, rng, way):
     X, y = rows_for(norm, rng)
     X[7] = 0
     sila = lw.SiLA(norm=norm, n_neighbors=2, n_epochs=2).fit(X, y)
@@ -235,7 +266,7 @@ def test_a_small_class_has_fewer_targets_and_is_named_once(rng):
             assert_same_sequence(sila, X, y)
 
 
-def test_few_others_are_all_that_there_are(rng):
+def test_few_others_are_all_that_there_are(rng, way):
     X, y = rng.normal(size=(12, 3)), np.array([0] * 10 + [1, 1])
     with pytest.warns(UserWarning, match=r"class 1 \(2\)"):
         assert_same_sequence(lw.SiLA(n_neighbors=4, n_epochs=3).fit(X, y), X, y)
@@ -284,10 +315,8 @@ def test_validation_keeps_the_matrix_that_was_best(rng):
 def test_epochs_and_tail_that_were_chosen_give_the_same_matrix(random_state, rng, monkeypatch):
     X, y = rows_for("cosine", rng, n=90, apart=0.3)
     sila = lw.SiLA(n_epochs=20, early_stopping=True, random_state=random_state).fit(X, y)
-    from likewise.learners import _sila
-
     seed = int(np.random.RandomState(random_state).randint(2**31 - 1))
-    kept = ~_sila._held_out(y, 0.2, seed)
+    kept = ~hold_out(y, 0.2, seed)
     assert 70 <= kept.sum() <= 75
     plain = lw.SiLA(n_epochs=sila.n_epochs_, tail=sila.tail_).fit(X[kept], y[kept])
     assert_allclose(plain.similarity_.W, sila.similarity_.W, rtol=1e-9, atol=1e-7)

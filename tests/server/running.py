@@ -116,10 +116,14 @@ def write_digits(folder: Path, n_items: int = 300) -> tuple[Path, Path]:
 
 
 def digit_triplets(n: int, seed: int = 0, n_items: int = 300) -> list[tuple[str, str, str]]:
-    """Return comparisons of digits: the same digit is closer than another."""
-    labels = load_digits().target[:n_items]
-    drawn = lw.supervision.LabelTriplets(labels).draw(n, np.random.default_rng(seed))
-    return [tuple(f"d{row}" for row in triplet) for triplet in drawn.tolist()]
+    """Return comparisons of digits by someone who looks at their upper half alone."""
+    rows = load_digits().data[:n_items] / 16
+    hidden = lw.Bilinear(np.repeat([1.0, 0.0], 32), norm="cosine")
+    drawn = np.random.default_rng(seed).integers(n_items, size=(2 * n, 3))
+    q, a, b = drawn[[len(set(triplet)) == 3 for triplet in drawn.tolist()]][:n].T
+    first = hidden.score_pairs(rows[q], rows[a]) > hidden.score_pairs(rows[q], rows[b])
+    found = np.column_stack([q, np.where(first, a, b), np.where(first, b, a)])
+    return [tuple(f"d{row}" for row in triplet) for triplet in found.tolist()]
 
 
 def belief(store):

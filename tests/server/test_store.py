@@ -1,5 +1,6 @@
 """What a store promises, whatever the database."""
 
+import secrets
 from threading import Thread
 
 import numpy as np
@@ -13,6 +14,7 @@ from likewise.server._records import (
     KeyTakenError,
     NotPossibleError,
     NotThereError,
+    StoreAwayError,
     Verdict,
 )
 
@@ -219,3 +221,23 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     path.write_bytes(b"not a database" * 100)
     with pytest.raises(ValueError, match="cannot be used as a store"):
         open_store(str(path))
+
+
+def test_a_database_that_went_away_is_reached_again(postgres):
+    store = open_store(postgres, schema=f"test_{secrets.token_hex(8)}")
+    other = open_store(postgres, schema="test_other")
+    ((process,),) = store._run("select pg_backend_pid()")
+    other._run("select pg_terminate_backend(?)", [process])
+    with pytest.raises(StoreAwayError, match="does not answer just now"):
+        store.pulse()
+    assert store.pulse().acknowledged == 0
+    assert store.try_to_lead()
+    ((process,),) = store._run("select pg_backend_pid()")
+    other._run("select pg_terminate_backend(?)", [process])
+    with pytest.raises(StoreAwayError, match="does not answer just now"):
+        store.pulse()
+    # Whoever led has lost its lock with the connection, and must not write again.
+    with pytest.raises(StoreAwayError, match="the connection to PostgreSQL was lost"):
+        store.append("a", "x", [(1, 2, 3, 1.0)])
+    store.close()
+    other.close()

@@ -148,6 +148,22 @@ def keep(similarity: lw.Similarity, path: Path) -> lw.Similarity:
     return loaded
 
 
+def search(Q: np.ndarray, P: np.ndarray) -> float:
+    """Keep items under ids, search them, tune, and learn anew."""
+    index = lw.Index(lw.Bilinear(1.0), engine="auto", fold="both")
+    assert_type(index.add(range(len(P)), P, fields={"n": [1] * len(P)}), lw.Index)
+    assert_type(index.update([0], P[:1]).remove([1]), lw.Index)
+    assert_type(index.search(Q, k=3, where={"n": [1, None]}), lw.Matches)
+    assert_type(index.search("shoe", where=["boot", 3]).ids, np.ndarray)
+    index.search(Q, where=lw.index.SQL("id > %s", (3,)))
+    tuned = index.tune(recall=0.9, queries=Q)
+    assert_type(tuned, lw.index.Tuning)
+    assert_type(index.swap(lw.Mahalanobis(1.0)).served_recall(Q, k=5), float)
+    assert_type((index.engine, index.reason, len(index)), tuple[str, str, int])
+    index.save(Path("index"))
+    return tuned.recall
+
+
 def evaluate(X: np.ndarray, y: np.ndarray) -> str:
     """Compare, and measure a search."""
     comparison = lw.compare({"a": lw.SimilarityClassifier()}, X, y, cv=3, verbose=True)

@@ -9,7 +9,9 @@ from likewise.cli import (
     _datasets,
     _evaluate,
     _explain,
+    _export,
     _fit,
+    _index,
     _learners,
     _reproduce,
     _search,
@@ -29,12 +31,14 @@ for module in (
     _evaluate,
     _search,
     _explain,
+    _export,
     _serve,
     _datasets,
     _learners,
     _reproduce,
 ):
     app.command(name=module.__name__.rpartition("_")[2])(module.command)
+app.add_typer(_index.app, name="index")
 
 
 def _version(asked: bool) -> None:

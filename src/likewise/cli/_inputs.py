@@ -83,6 +83,18 @@ def open_model(path: str, items: Any = None) -> Any:
     return TableModel(Columns(scale="none").fit(items), model)
 
 
+def ids_of(table: Any, id_column: str | None) -> list[Any]:
+    """Return the ids of a table's rows: of its id column, or else their numbers."""
+    import numbers
+
+    names = getattr(table.rows, "column_names", [])
+    name = id_column if id_column is not None else "id"
+    if name not in names:
+        return list(range(len(table)))
+    ids = table.rows.column(name).to_pylist()
+    return [i if isinstance(i, str | numbers.Integral) else str(i) for i in ids]
+
+
 def find_row(table: Any, id_column: str | None, said: str) -> int:
     """Return the row number that "row 17", "id A12" or "17" means."""
     word, _, rest = said.partition(" ")

@@ -10,6 +10,7 @@ from likewise._validation import is_sparse, n_rows
 from likewise.similarities import Similarity, as_objects
 
 _LISTED = 3
+_SUGGESTED_FROM = 10_000  # ids: comparing with more takes too long for a hint
 
 
 def check_ids(ids: Any) -> list[Any]:
@@ -17,7 +18,7 @@ def check_ids(ids: Any) -> list[Any]:
     if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
         raise TypeError(f"ids must be a list, one for each item, but {ids!r} was given.")
     listed = [
-        _plain(identifier) for identifier in (ids.tolist() if hasattr(ids, "tolist") else ids)
+        plain_id(identifier) for identifier in (ids.tolist() if hasattr(ids, "tolist") else ids)
     ]
     if not listed:
         raise ValueError("ids is empty; at least one is needed.")
@@ -28,31 +29,55 @@ def check_ids(ids: Any) -> list[Any]:
     return listed
 
 
-def _plain(identifier: Any) -> str | int:
+def plain_id(identifier: Any) -> str | int:
+    """Return an id as plain text or a plain whole number, or refuse it."""
     if isinstance(identifier, str):
         return str(identifier)
-    if isinstance(identifier, numbers.Integral) and not isinstance(identifier, bool | np.bool_):
+    if is_id(identifier):
         if not -(2**63) <= int(identifier) < 2**63:
             raise ValueError(f"ids must fit into 64 bits, but {identifier!r} was given.")
         return int(identifier)
     raise TypeError(f"ids must be text or whole numbers, but {identifier!r} was given.")
 
 
-def check_items(similarity: Similarity, items: Any, n_ids: int) -> Any:
-    """Return items in the form in which they are stored."""
+def is_id(identifier: Any) -> bool:
+    """Tell whether something can be an id: text or a whole number."""
+    return isinstance(identifier, str | numbers.Integral) and not isinstance(
+        identifier, bool | np.bool_
+    )
+
+
+def check_items(similarity: Similarity, items: Any, n_ids: int, width: int | None = None) -> Any:
+    """Return items in the form in which they are stored, as wide as those that are there."""
     if similarity.takes == "objects":
-        checked = list(as_objects(items, "items"))
+        checked: Any = list(as_objects(items, "items"))
     else:
         checked = similarity.check_items(items, "items")
     if n_rows(checked) != n_ids:
         raise ValueError(f"ids has {n_ids} entries, but items has {n_rows(checked)} rows.")
+    if width is not None and checked.shape[1] != width:
+        raise ValueError(
+            f"items has {checked.shape[1]} columns, but those that are stored have {width}."
+        )
+    return checked
+
+
+def check_queries(similarity: Similarity, queries: Any, width: int | None) -> Any:
+    """Return queries in the form in which they are asked, as wide as the items if they must be."""
+    checked = similarity.check_queries(queries, "queries")
+    learned = getattr(similarity, "W", getattr(similarity, "L", None))
+    if learned is not None and learned.ndim == 0 and checked.shape[1] != width:
+        raise ValueError(
+            f"queries has {checked.shape[1]} columns, but the items that are stored have {width}."
+        )
     return checked
 
 
 def refuse_known(ids: list[Any], store: Any) -> None:
     """Refuse ids that are stored already."""
-    known = [identifier for identifier in ids if identifier in store]
-    if known:
+    stored = store.known(ids)
+    if stored:
+        known = [identifier for identifier in ids if identifier in stored]
         raise ValueError(
             f"ids must be new, but {_few(known)} stored already: use update to replace an item."
         )
@@ -60,10 +85,12 @@ def refuse_known(ids: list[Any], store: Any) -> None:
 
 def refuse_unknown(ids: list[Any], store: Any, name: str = "ids") -> None:
     """Refuse ids that are not stored; suggest the nearest."""
-    missing = [identifier for identifier in ids if identifier not in store]
+    stored = store.known(ids)
+    missing = [identifier for identifier in ids if identifier not in stored]
     if not missing:
         return
-    near = get_close_matches(str(missing[0]), [str(i) for i in store.ids[:10_000]], n=1)
+    known = store.ids if len(store) <= _SUGGESTED_FROM else []
+    near = get_close_matches(str(missing[0]), map(str, known), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"{name} must be stored, but {_few(missing)} not.{hint}")
 
@@ -77,7 +104,7 @@ def _few(ids: list[Any]) -> str:
 def listed_ids(queries: Any) -> list[Any] | None:
     """Return the ids where `queries` is one id or a list of them, and None where it is rows."""
     if isinstance(queries, str | numbers.Integral):
-        return [_plain(queries)]
+        return [plain_id(queries)]
     if is_sparse(queries) or not hasattr(queries, "__len__") or not len(queries):
         return None
     if isinstance(queries, np.ndarray):
@@ -86,6 +113,6 @@ def listed_ids(queries: Any) -> list[Any] | None:
         queries = queries.tolist()
     if not isinstance(queries, list | tuple):
         return None
-    if all(isinstance(q, str | numbers.Integral) and not isinstance(q, bool) for q in queries):
-        return [_plain(q) for q in queries]
+    if all(map(is_id, queries)):
+        return [plain_id(q) for q in queries]
     return None

@@ -1,17 +1,28 @@
 """Items in this process: ids, fields and rows beside an engine."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._validation import is_sparse, n_rows
 from likewise.index._engine import NO_SLOT, Engine, Found
 from likewise.index._growing import GrowingRows
 from likewise.index._where import SQL, Fields, Where, as_objects
 
 _ROWS_IN_BLOCK = 32_768
 _MOST_LEFT_OUT = 0.5  # of all slots, before they are given back
+
+
+class _State(NamedTuple):
+    """Which slots hold items: shown as a whole, and never changed once it is."""
+
+    alive: np.ndarray  # the view of `flags` that belongs to this state
+    n_alive: int
+    flags: GrowingRows
 
 
 class Embedded:
@@ -34,21 +45,49 @@ class Embedded:
         self.engine = None if make_engine is None else make_engine()
         self._items = GrowingRows() if keeps_items or make_engine is None else None
         self._ids = GrowingRows()
-        self._slots: dict[Any, int] = {}
-        self._alive = np.zeros(0, bool)
         self._fields = Fields()
+        self._state = _State(np.zeros(0, bool), 0, GrowingRows(np.zeros(0, bool)))
+        self._slots: dict[Any, int] = {}
+        self._slots_for = self._state  # the state to which the slots were brought up
         self._lock = RLock()
 
-    def __len__(self) -> int:
-        return len(self._slots)
+    @contextmanager
+    def reading(self) -> Iterator["Embedded"]:
+        """Yield the store as it is now, whatever is changed meanwhile."""
+        yield copy(self)
 
-    def __contains__(self, identifier: Any) -> bool:
-        return identifier in self._slots
+    def __len__(self) -> int:
+        return self._state.n_alive
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to find."""
+        return not self._state.n_alive
+
+    def known(self, ids: list[Any]) -> set[Any]:
+        """Return those ids that are stored."""
+        return {identifier for identifier in ids if self._slot(identifier) is not None}
 
     @property
     def ids(self) -> list[Any]:
-        """The ids of all items, in the order in which they came."""
-        return list(self._slots)
+        """The ids of all items, in the order in which they came; what was updated came again."""
+        if self.is_empty:
+            return []
+        found: list[Any] = self._ids.take(np.flatnonzero(self._state.alive)).tolist()
+        return found
+
+    @property
+    def width(self) -> int | None:
+        """How many columns the items have; None where there are none."""
+        if self._items is None:
+            return self.engine.width  # type: ignore[union-attr]
+        rows = self._items.all()
+        return None if getattr(rows, "ndim", 0) < 2 else int(rows.shape[1])
+
+    @property
+    def holds_sparse(self) -> bool:
+        """Whether the items are sparse."""
+        return self._items is not None and is_sparse(self._items.all())
 
     @property
     def is_exact(self) -> bool:
@@ -74,20 +113,20 @@ class Embedded:
     ) -> None:
         """Store items under unique ids: all of them new, or all of them known."""
         with self._lock:
-            start = len(self._alive)
-            kept = self._alive.copy()
+            self._align()
+            start = len(self._state.alive)
             before = np.zeros(0, np.int64) if new else self.slots_of(ids)
-            kept[before] = False
             try:
-                if self.engine is not None:
-                    self.engine.add(folded)
                 self._write(start, ids, items, fields)
+                if self.engine is not None:
+                    self.engine.add(folded, dtype=items.dtype)
+                # The step that shows it all: until here a search sees what was, now what is.
+                self._state = self._grown(len(ids), before)
             except BaseException:
-                self._leave_out(start, ids, items)
+                self._align()
                 raise
-            # The step that shows it all: until here a search sees what was, from here what is.
-            self._alive = np.concatenate([kept, np.ones(len(ids), bool)])
             self._slots.update(zip(ids, range(start, start + len(ids)), strict=True))
+            self._slots_for = self._state
             if self.engine is not None and len(before):
                 self.engine.remove(before)
 
@@ -97,35 +136,76 @@ class Embedded:
         self._ids.append(as_ids(ids))
         self._fields.put(start, len(ids), fields)
 
-    def _leave_out(self, start: int, ids: list[Any], items: Any) -> None:
-        """Go back to before; slots that the engine filled in vain stay empty for good."""
-        if self._items is not None:
-            self._items.cut(start)
-        self._ids.cut(start)
-        if self.engine is not None and len(self.engine) > start:
-            self._write(start, ids, items, {})
-            self._alive = np.concatenate([self._alive, np.zeros(len(ids), bool)])
+    def _grown(self, n_new: int, before: np.ndarray) -> _State:
+        alive, count, flags = self._state
+        if len(before):
+            alive = alive.copy()
+            alive[before] = False
+            flags = GrowingRows(alive)
+        flags.append(np.ones(n_new, bool))
+        return _State(flags.all(), count + n_new - len(before), flags)
+
+    def _align(self) -> None:
+        """Forget what an interrupted change wrote; what an engine was given in vain stays empty."""
+        alive, count, flags = self._state
+        for rows in (flags, self._ids, self._items):
+            if rows is not None:
+                rows.cut(len(alive))
+        n_vain = 0 if self.engine is None else len(self.engine) - len(alive)
+        if n_vain > 0:
+            self._ids.append(np.zeros(n_vain, np.int64))
+            if self._items is not None:
+                kept = self._items.all()
+                self._items.append(np.zeros((n_vain, *kept.shape[1:]), kept.dtype))
+            flags.append(np.zeros(n_vain, bool))
+            state = _State(flags.all(), count, flags)
+            self._slots_for = state if self._slots_for is self._state else self._slots_for
+            self._state = state
 
     def remove(self, ids: list[Any]) -> None:
         """Leave stored items out of every later answer."""
         with self._lock:
             slots = self.slots_of(ids)
-            alive = self._alive.copy()
+            alive = self._state.alive.copy()
             alive[slots] = False
-            self._alive = alive
+            self._state = _State(alive, self._state.n_alive - len(ids), GrowingRows(alive))
             for identifier in ids:
-                del self._slots[identifier]
+                self._slots.pop(identifier, None)
+            self._slots_for = self._state
             if self.engine is not None:
                 self.engine.remove(slots)
 
     @property
     def wants_compacting(self) -> bool:
         """Whether most slots hold what nobody will ask for again."""
-        return len(self._slots) < (1 - _MOST_LEFT_OUT) * len(self._alive)
+        return self._state.n_alive < (1 - _MOST_LEFT_OUT) * len(self._state.alive)
 
     def slots_of(self, ids: list[Any]) -> np.ndarray:
         """Return the slots of stored ids."""
-        return np.array([self._slots[identifier] for identifier in ids], np.int64)
+        slots = [self._slot(identifier) for identifier in ids]
+        if None in slots:
+            raise KeyError(ids[slots.index(None)])
+        return np.array(slots, np.int64)
+
+    def _slot(self, identifier: Any) -> int | None:
+        """Return the slot of an id in this state, which others may have gone beyond."""
+        if self._slots_for is not self._state:
+            self._find_slots()
+        slot, alive = self._slots.get(identifier), self._state.alive
+        if slot is None or (slot < len(alive) and alive[slot]):
+            return slot
+        # It has moved since: only a search that began before an update comes here.
+        places = np.flatnonzero(alive & (self._ids.all()[: len(alive)] == identifier))
+        return int(places[0]) if len(places) else None
+
+    def _find_slots(self) -> None:
+        """Find the slots of all ids anew, where a change was interrupted before they were noted."""
+        with self._lock:
+            if self._slots_for is not self._state:
+                places = np.flatnonzero(self._state.alive)
+                names = self._ids.take(places).tolist() if len(places) else []
+                self._slots = dict(zip(names, places.tolist(), strict=True))
+                self._slots_for = self._state
 
     def rows(self, slots: np.ndarray) -> Any:
         """Return the items in some slots, as they were given."""
@@ -138,44 +218,48 @@ class Embedded:
         """Return the fields of the items in some slots."""
         return self._fields.of(slots)
 
-    def blocks(self) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield the slots and rows of all items, a block at a time."""
-        slots = np.flatnonzero(self._alive)
+    def blocks(self, allowed: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield the slots and rows of all items, or those allowed, a block at a time."""
+        slots = np.flatnonzero(self._state.alive if allowed is None else allowed)
         for start in range(0, len(slots), _ROWS_IN_BLOCK):
             block = slots[start : start + _ROWS_IN_BLOCK]
             yield block, self.rows(block)
 
-    def scored_rows(self, allowed: np.ndarray | None) -> tuple[np.ndarray, Any]:
-        """Return the slots and rows of what a search may find, without a copy where it may all."""
-        if allowed is None and self._items is not None:
-            return np.arange(len(self._alive)), self._items.all()
-        slots = np.flatnonzero(self._alive if allowed is None else allowed)
-        return slots, self.rows(slots)
+    def whole(self) -> Any:
+        """Return all rows without a copy, where that is possible; else None."""
+        alive, count, _ = self._state
+        if self._items is None or count < len(alive):
+            return None
+        rows = self._items.all()
+        return rows if n_rows(rows) == count else rows[:count]
 
     def allowed(self, where: Where) -> np.ndarray | None:
-        """Return a mask of the slots that a search may find; None for all."""
+        """Return a mask of the slots that a search may find; None for all items."""
         if isinstance(where, SQL):
             raise ValueError("where is SQL, which only the engine 'pgvector' understands.")
-        alive = self._alive
+        alive = self._state.alive
         if where is None:
-            return None if alive.all() else alive
+            return None
         if isinstance(where, Mapping):
             return alive & self._fields.mask(where, len(alive))
         chosen = np.zeros(len(alive), bool)
-        chosen[self.slots_of([i for i in where if i in self._slots])] = True
-        return chosen & alive
+        chosen[[slot for slot in map(self._slot, where) if slot is not None]] = True
+        return chosen
 
     def n_allowed(self, allowed: np.ndarray | None) -> int:
         """Return how many items a search may find."""
-        return len(self._alive) if allowed is None else int(allowed.sum())
+        return len(self) if allowed is None else int(allowed.sum())
 
     def search(self, folded: Any, k: int, allowed: np.ndarray | None) -> Found:
         """Find the `k` best slots of each folded query."""
         assert self.engine is not None
-        alive = self._alive
+        alive, count, _ = self._state
+        if allowed is None and count < len(alive) and not self.engine.forgets:
+            allowed = alive
         found = self.engine.search(folded, k, allowed)
-        if (found.slots >= len(alive)).any():  # items that are only being stored
-            found = self.engine.search(folded, k, alive if allowed is None else allowed)
+        if allowed is None and not _are_among(found.slots, alive):
+            # The engine knows more than this state: what is only being stored, for instance.
+            found = self.engine.search(folded, k, alive)
         return found
 
     def most_off(self, folded: Any) -> np.ndarray:
@@ -195,12 +279,12 @@ class Embedded:
     def for_file(self) -> dict[str, Any]:
         """Return what `from_file` wants: only what is alive."""
         with self._lock:
-            slots = np.flatnonzero(self._alive)
+            slots = np.flatnonzero(self._state.alive)
             parts: dict[str, Any] = {
                 "ids": self._ids.take(slots).tolist(),
                 "fields": self._fields.of(slots),
                 "slots": slots,
-                "n_slots": len(self._alive),
+                "n_slots": len(self._state.alive),
                 "arrays": {} if self.engine is None else self.engine.for_file(slots),
             }
             if self._items is not None or not self.engine.keeps_slots:  # type: ignore[union-attr]
@@ -224,18 +308,18 @@ class Embedded:
         assert self._make_engine is not None
         self.engine = self._make_engine(**parts["arrays"], count=parts["n_slots"])
         slots, n_slots = parts["slots"], parts["n_slots"]
-        self._alive = np.zeros(n_slots, bool)
-        self._alive[slots] = True
-        self._slots = dict(zip(ids, slots.tolist(), strict=True))
+        alive = np.zeros(n_slots, bool)
+        alive[slots] = True
         names = as_ids(ids)
         self._ids.append(_spread(names, slots, n_slots))
-        if self._items is not None:
+        if self._items is not None and items is not None:
             self._items.append(_spread(items, slots, n_slots))
         spread = {
             name: _spread(as_objects(v), slots, n_slots).tolist()
             for name, v in parts["fields"].items()
         }
         self._fields.put(0, n_slots, spread)
+        self._state = _State(alive, len(ids), GrowingRows(alive))
 
 
 def as_ids(ids: list[Any]) -> np.ndarray:
@@ -243,6 +327,11 @@ def as_ids(ids: list[Any]) -> np.ndarray:
     if all(isinstance(identifier, int) for identifier in ids):
         return np.array(ids, dtype=np.int64)
     return as_objects(ids)
+
+
+def _are_among(slots: np.ndarray, alive: np.ndarray) -> bool:
+    found = slots[slots != NO_SLOT]
+    return bool((found < len(alive)).all() and alive[found].all())
 
 
 def _spread(rows: np.ndarray, slots: np.ndarray, n_slots: int) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What an engine is: vectors in slots, and the best of them by a measure it computes itself."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -42,9 +43,14 @@ class Engine(Protocol):
     metric: Metric
     effort: int | None
     keeps_slots: bool  # whether a file of its own holds slots as they are
+    forgets: bool  # whether what was removed is never found again, allowed or not
 
     def __len__(self) -> int:
         """Return how many slots have been filled."""
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has; None before the first."""
 
     @property
     def is_exact(self) -> bool:
@@ -53,8 +59,8 @@ class Engine(Protocol):
     def efforts(self, k: int) -> list[int]:
         """Return the values of `effort` worth trying, from quick to thorough; none if exact."""
 
-    def add(self, vectors: np.ndarray) -> None:
-        """Fill the next slots."""
+    def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
+        """Fill the next slots; `dtype` is the precision that is enough, if that of rows is not."""
 
     def remove(self, slots: np.ndarray) -> None:
         """Take notice that these slots will never be allowed again."""
@@ -77,9 +83,21 @@ class Store(Protocol):
 
     effort: int | None
 
+    def reading(self) -> AbstractContextManager["Store"]:
+        """Return a context with the store as it is now, whatever is changed meanwhile."""
+
     def __len__(self) -> int: ...
 
-    def __contains__(self, identifier: Any) -> bool: ...
+    @property
+    def width(self) -> int | None:
+        """How many columns the items have; None where there are none."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to find."""
+
+    def known(self, ids: list[Any]) -> set[Any]:
+        """Return those ids that are stored."""
 
     @property
     def ids(self) -> list[Any]:
@@ -110,14 +128,14 @@ class Store(Protocol):
     def fields(self, slots: np.ndarray) -> dict[str, list[Any]]:
         """Return the fields of the items in some slots."""
 
-    def blocks(self) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield the slots and rows of all items, a block at a time."""
+    def blocks(self, allowed: Any = None) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield the slots and rows of all items, or those allowed, a block at a time."""
 
     def allowed(self, where: Any) -> Any:
         """Return what limits a search to items that satisfy `where`; None for no limit."""
 
-    def n_allowed(self, allowed: Any) -> int:
-        """Return how many items a search may find."""
+    def n_allowed(self, allowed: Any) -> int | None:
+        """Return how many items a search may find; None where counting would take too long."""
 
     def search(self, folded: Any, k: int, allowed: Any) -> Found:
         """Find the `k` best slots of each folded query."""
@@ -150,8 +168,21 @@ def most_off(
     cover what is rounded before. `reach` are the lengths of the queries.
     """
     limits = np.finfo(dtype)
-    terms = (reach + longest) ** 2 if metric == "euclidean" else reach * longest
+    with np.errstate(over="ignore"):  # then it may be off by anything
+        terms = (reach + longest) ** 2 if metric == "euclidean" else reach * longest
     return (width + 8) * (limits.eps * terms + limits.tiny)
+
+
+def as_single(rows: np.ndarray, name: str, engine: str) -> np.ndarray:
+    """Return rows in single precision, or refuse numbers that it cannot hold."""
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(rows, dtype=np.float32)
+    if not np.isfinite(single.sum()) and not np.isfinite(single).all():
+        raise ValueError(
+            f"{name} holds numbers beyond the single precision of the engine {engine!r}: scale "
+            "them down, or use engine='exact'."
+        )
+    return single
 
 
 def optimistic(found: Found, off: np.ndarray, metric: Metric) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Exact search: blocks of items against blocks of queries, one matrix product each."""
 
+from typing import Any
+
 import numpy as np
 
 from likewise import kernels
@@ -11,6 +13,7 @@ from likewise.similarities import Metric
 # A block of scores should stay in the cache of one core.
 _QUERIES_IN_BLOCK = 256
 _SCORES_IN_BLOCK = 524_288
+_LONGEST_SINGLE = 1e15  # whose square, and a sum of some, single precision still holds
 
 
 class ExactEngine:
@@ -19,6 +22,7 @@ class ExactEngine:
     effort: int | None = None
     is_exact = True
     keeps_slots = False
+    forgets = False
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
@@ -30,25 +34,36 @@ class ExactEngine:
     def __len__(self) -> int:
         return len(self._sizes)
 
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has."""
+        return None if self._shift is None else len(self._shift)
+
     def efforts(self, k: int) -> list[int]:
         """There is nothing to choose."""
         return []
 
-    def add(self, vectors: np.ndarray) -> None:
-        """Fill the next slots."""
+    def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
+        """Fill the next slots; the middle is taken away before anything is rounded to `dtype`."""
         if self._shift is None:
             # A distance does not see a common shift, and rounding is least around the middle.
-            middle = vectors.mean(axis=0, dtype=np.float64).astype(vectors.dtype)
+            middle = vectors.mean(axis=0, dtype=np.float64)
             self._shift = middle if self.metric == "euclidean" else np.zeros_like(middle)
         vectors = self._shifted(vectors)
         squares = _squares(vectors)
         self._longest = max(self._longest, float(np.sqrt(squares.max())))
-        self._vectors.append(vectors)
+        if dtype is None or self._longest > _LONGEST_SINGLE:
+            dtype = vectors.dtype
+        self._vectors.cut(len(self))  # what an interrupted call left
+        self._vectors.append(vectors.astype(dtype, copy=False))
         # Last, because its length is the engine's.
         self._sizes.append(np.sqrt(squares) if self.metric == "cosine" else squares)
 
     def _shifted(self, rows: np.ndarray) -> np.ndarray:
-        return rows - self._shift if self.metric == "euclidean" else rows
+        if self.metric != "euclidean":
+            return rows
+        shifted: np.ndarray = rows - self._shift  # in double precision, as the shift is
+        return shifted
 
     def remove(self, slots: np.ndarray) -> None:
         """Do nothing: a search is told what is allowed."""
@@ -72,7 +87,10 @@ class ExactEngine:
         if allowed is not None:
             sizes = sizes[: len(allowed)]
         vectors = self._vectors.all()[: len(sizes)]
-        queries = self._shifted(queries).astype(vectors.dtype, copy=False)
+        queries = self._shifted(queries)
+        squared = _squares(queries)
+        if np.sqrt(squared.max()) * max(self._longest, 1) < _LONGEST_SINGLE**2:
+            queries = queries.astype(vectors.dtype, copy=False)
         shape = (len(queries), min(k, len(sizes)))
         heap = np.full(shape, -np.inf), np.full(shape, NO_SLOT)
         barred = None if allowed is None else ~allowed
@@ -90,9 +108,9 @@ class ExactEngine:
         order = np.lexsort((heap[1], -heap[0]))
         values, slots = (np.take_along_axis(part, order, axis=1) for part in heap)
         if self.metric == "euclidean":
-            values = np.sqrt(np.maximum(_squares(queries)[:, None] - values, 0))
+            values = np.sqrt(np.maximum(squared[:, None] - values, 0))
         elif self.metric == "cosine":
-            size = np.sqrt(_squares(queries))[:, None]
+            size = np.sqrt(squared)[:, None]
             values = np.divide(values, size, out=np.zeros_like(values), where=size > 0)
         return Found(slots, values)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from likewise.exceptions import require_extra
-from likewise.index._engine import MOST_ITEMS_EXACT, Found, most_off
+from likewise.index._engine import MOST_ITEMS_EXACT, Found, as_single, most_off
 from likewise.similarities import Metric
 
 _VECTORS_A_CELL = 128  # for training; faiss itself takes 39 as the least and 256 as the most
@@ -48,9 +48,15 @@ class FaissEngine:
         self._stored = None if centres is None or places is None else (centres, places)
 
     keeps_slots = False
+    forgets = False
 
     def __len__(self) -> int:
         return 0 if self._index is None else int(self._index.ntotal)
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has."""
+        return None if self._index is None else int(self._index.d)
 
     @property
     def is_exact(self) -> bool:
@@ -74,11 +80,12 @@ class FaissEngine:
         steps = np.unique(np.geomspace(1, self._index.nlist, 20).astype(int))
         return [int(step) for step in steps]
 
-    def add(self, vectors: np.ndarray) -> None:
+    def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
         """Fill the next slots; past the limit, and whenever there are four times as many, train."""
-        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        vectors = as_single(vectors, "items", "faiss")
         total = len(self) + len(vectors)
-        longest = float(np.sqrt(np.einsum("ij,ij->i", vectors, vectors).max()))
+        squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+        self._longest = max(self._longest, float(np.sqrt(squares.max())))
         trained = self._n_trained > 0 and total < 4 * self._n_trained
         if self._stored is None and (total <= self._n_flat or trained):
             with self._lock:
@@ -88,7 +95,6 @@ class FaissEngine:
         else:
             kept = self.vectors(np.arange(len(self))) if len(self) else vectors[:0]
             self._put_into_cells(np.concatenate([kept, vectors]))
-        self._longest = max(self._longest, longest)
 
     def _flat(self, width: int) -> Any:
         if self.metric == "euclidean":
@@ -106,6 +112,13 @@ class FaissEngine:
             cells.add(vectors)
         else:
             centres, places = stored[0], np.ascontiguousarray(stored[1], np.int64)
+            if (
+                centres.ndim != 2
+                or centres.shape[1] != width
+                or places.shape != (len(vectors),)
+                or not 0 <= places.min() <= places.max() < len(centres)
+            ):  # faiss would write wherever they point
+                raise ValueError("the cells and the items do not belong together.")
             cells = self._cells(self._flat(width), width, len(centres))
             cells.quantizer.add(np.ascontiguousarray(centres, np.float32))
             cells.is_trained = True
@@ -124,8 +137,8 @@ class FaissEngine:
             else self._faiss.METRIC_INNER_PRODUCT
         )
         cells = self._faiss.IndexIVFFlat(quantizer, width, n_cells, measure)
-        cells.own_fields = False
-        cells.kept_quantizer = quantizer  # or Python would free it under faiss's hands
+        quantizer.this.disown()  # from here on the cells free it
+        cells.own_fields = True
         return cells
 
     def remove(self, slots: np.ndarray) -> None:
@@ -144,7 +157,7 @@ class FaissEngine:
 
     def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Found:
         """Find the `k` best slots of each query, among those that are allowed."""
-        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        queries = as_single(queries, "queries", "faiss")
         parameters = None
         if allowed is not None:
             bits = np.packbits(allowed, bitorder="little")

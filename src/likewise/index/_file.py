@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from likewise._validation import check_whole_number, is_sparse, n_rows
 from likewise.exceptions import ModelFileError
+from likewise.index._checks import check_ids, check_items
 from likewise.index._embedded import Embedded
+from likewise.index._where import check_fields
 
 
 def parts_of_index(index: Any) -> dict[str, Any]:
@@ -22,7 +25,7 @@ def parts_of_index(index: Any) -> dict[str, Any]:
         "effort": live.store.effort,
     }
     if not isinstance(live.store, Embedded):
-        return {**parts, "url": live.store.url_without_password, "table": index._table}
+        return {**parts, "url": live.store.url_for_file, "table": index._table}
     if not len(live.store):
         return parts
     stored = live.store.for_file()
@@ -43,37 +46,41 @@ def index_from_parts(kind: Any, parts: dict[str, Any]) -> Any:
     effort, n_candidates = parts.pop("effort"), parts.pop("n_candidates")
     place = {name: parts.pop(name) for name in ("url", "table") if name in parts}
     index = kind(**options, **place)
-    index.n_candidates = n_candidates
+    index.n_candidates = check_whole_number(n_candidates, "n_candidates")
     if "ids" in parts:
         _fill(index, parts)
     if effort is not None:
-        index._live.store.effort = effort
+        index._live.store.effort = check_whole_number(effort, "effort")
     return index
 
 
 def _fill(index: Any, parts: dict[str, Any]) -> None:
-    from likewise._validation import is_sparse, n_rows
-    from likewise.index._checks import check_ids, check_items
-    from likewise.index._where import check_fields
-
     ids = check_ids(_from_bytes(parts["ids"], list))
     fields = check_fields(_from_bytes(parts["fields"], dict), len(ids))
-    items = parts.get("items")
-    graph = parts["arrays"].get("graph")
+    items, arrays = parts.get("items"), parts["arrays"]
+    _check_slots(parts["slots"], parts["n_slots"], len(ids))
+    if not isinstance(arrays, dict):
+        raise ModelFileError("its engine has no arrays.")
+    graph = arrays.get("graph")
     if graph is not None and sha256(graph).hexdigest() != parts.pop("checksum"):
         raise ModelFileError("its graph is damaged.")
-    slots, n_slots = parts["slots"], parts["n_slots"]
-    if len(slots) != len(ids) or slots.min() < 0 or slots.max() >= n_slots:
-        raise ModelFileError("its ids and items do not belong together.")
     if items is not None:
-        # Rows were finite when they were stored; looking at them now would read all of the file.
         if n_rows(items) != len(ids):
             raise ModelFileError("it has not as many ids as items.")
+        # Rows were finite when they were stored; looking at them now would read all of the file.
         check_items(index.similarity, items[:1], 1)
-    live = index._begun(index.similarity, len(ids), sparse=items is not None and is_sparse(items))
-    fold = live.serving.fold_items if live.serving.by is not None else None
-    live.store.from_file(fold, {**parts, "ids": ids, "fields": fields, "items": items})
+    live = index._begun(index.similarity, len(ids), sparse=is_sparse(items))
+    stored = {**parts, "ids": ids, "fields": fields, "items": items}
+    live.store.from_file(live.serving.folded, stored)
     index._live = live
+
+
+def _check_slots(slots: Any, n_slots: Any, n_ids: int) -> None:
+    check_whole_number(n_slots, "n_slots")
+    fits = isinstance(slots, np.ndarray) and slots.dtype == np.int64 and slots.shape == (n_ids,)
+    # Ascending, so that no two items share a slot.
+    if not fits or slots[0] < 0 or slots[-1] >= n_slots or (np.diff(slots) <= 0).any():
+        raise ModelFileError("its ids and items do not belong together.")
 
 
 def _as_bytes(value: Any) -> np.ndarray:

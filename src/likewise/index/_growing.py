@@ -25,7 +25,7 @@ class GrowingRows:
         if self._rows is None:
             self._rows = list(rows) if isinstance(rows, list | tuple) else rows.copy()
         elif isinstance(self._rows, list):
-            self._rows = self._rows + list(rows)
+            self._rows.extend(rows)  # behind what `all` returned, which is a list of its own
         elif is_sparse(self._rows):
             from scipy.sparse import csr_array, vstack
 
@@ -46,13 +46,13 @@ class GrowingRows:
 
     def cut(self, count: int) -> None:
         """Forget the rows from `count` on, which nobody has seen."""
-        if self._rows is not None and (isinstance(self._rows, list) or is_sparse(self._rows)):
+        if isinstance(self._rows, list) or is_sparse(self._rows):
             self._rows = self._rows[:count]
         self._count = min(count, self._count)
 
     def all(self) -> Any:
-        """Return all rows, without a copy."""
-        if self._rows is None or isinstance(self._rows, list) or is_sparse(self._rows):
+        """Return all rows, without a copy of what they hold."""
+        if self._rows is None or is_sparse(self._rows):
             return self._rows
         return self._rows[: self._count]
 

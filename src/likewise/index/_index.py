@@ -2,8 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from threading import RLock
 from time import perf_counter
 from typing import Any
@@ -13,7 +14,15 @@ import numpy as np
 from likewise import _files
 from likewise._progress import LongWork
 from likewise._validation import check_choice, check_number, check_whole_number, is_sparse, n_rows
-from likewise.index._checks import check_ids, check_items, listed_ids, refuse_known, refuse_unknown
+from likewise.index._checks import (
+    check_ids,
+    check_items,
+    check_queries,
+    is_id,
+    listed_ids,
+    refuse_known,
+    refuse_unknown,
+)
 from likewise.index._embedded import Embedded
 from likewise.index._engine import NO_SLOT, Store
 from likewise.index._file import index_from_parts, parts_of_index
@@ -124,9 +133,9 @@ class Index:
                 )
             serving = Serving(similarity, None, "inner_product", "given")
         make = None if serving.by is None else lambda **parts: kind.make(serving.metric, **parts)
-        return _Live(
-            serving, Embedded(make, keeps_items=serving.stored != "given"), kind.name, reason
-        )
+        # An engine that shifts vectors does not give them back to the last bit.
+        keeps_items = serving.stored != "given" or serving.metric == "euclidean"
+        return _Live(serving, Embedded(make, keeps_items=keeps_items), kind.name, reason)
 
     @property
     def similarity(self) -> Similarity:
@@ -162,7 +171,7 @@ class Index:
         return len(self._live.store)
 
     def __contains__(self, identifier: object) -> bool:
-        return identifier in self._live.store
+        return is_id(identifier) and bool(self._live.store.known([identifier]))
 
     def __repr__(self) -> str:
         return f"Index({len(self)} items, engine={self.engine!r}, {self.similarity!r})"
@@ -188,38 +197,37 @@ class Index:
 
     def _put(self, ids: Any, items: Any, fields: Any, *, new: bool) -> "Index":
         listed = check_ids(ids)
-        checked = check_items(self.similarity, items, len(listed))
+        named = check_fields(fields, len(listed))
         with self._lock:
-            live = self._live
-            named = check_fields(fields, len(listed))
+            store = self._live.store
+            checked = check_items(self.similarity, items, len(listed), store.width)
             if new:
-                refuse_known(listed, live.store)
+                refuse_known(listed, store)
             else:
-                refuse_unknown(listed, live.store)
+                refuse_unknown(listed, store)
                 if fields is None:
-                    named = live.store.fields(live.store.slots_of(listed))
-            live, checked = self._ready_for(checked)
-            folded = None if live.serving.by is None else live.serving.fold_items(checked)
-            live.store.put(listed, checked, folded, named, new=new)
-            self._live = live
+                    named = store.fields(store.slots_of(listed))
             self._compact()
+            live, checked = self._ready_for(checked, len(listed) if new else 0)
+            live.store.put(listed, checked, live.serving.folded(checked), named, new=new)
+            self._live = live
         return self
 
-    def _ready_for(self, items: Any) -> tuple[_Live, Any]:
+    def _ready_for(self, items: Any, n_new: int) -> tuple[_Live, Any]:
         """Return what is to hold the items, and the items as it holds them."""
         live = self._live
         if not isinstance(live.store, Embedded):
             return live, items.toarray() if is_sparse(items) else items
-        if not len(live.store):
-            begun = self._begun(self.similarity, n_rows(items), sparse=is_sparse(items))
-            return begun, items
-        if is_sparse(items) and live.serving.by is not None:
+        if live.store.is_empty:
+            return self._begun(self.similarity, n_new, sparse=is_sparse(items)), items
+        if live.store.holds_sparse:
+            return live, items
+        if is_sparse(items):
             items = items.toarray()
-        n_items = len(live.store) + n_rows(items)
-        kind, reason = chosen_kind(
-            self._asked, n_items, can_fold=live.serving.by is not None and not is_sparse(items)
-        )
-        if kind.name != live.engine:
+        n_items = len(live.store) + n_new
+        kind, _ = chosen_kind(self._asked, n_items, can_fold=self.similarity.takes == "rows")
+        # It moves once, from exact to what many items want: not back, and forth again.
+        if live.engine == "exact" and kind.name != "exact":
             live = self._moved(self._begun(self.similarity, n_items, sparse=False))
         return live, items
 
@@ -228,17 +236,19 @@ class Index:
         store = self._live.store
         with LongWork("moving items", total=len(store), unit="items") as work:
             for slots, rows in store.blocks():
-                serving = begun.serving
-                folded = None if serving.by is None else serving.fold_items(rows)
                 names = store.names(slots).tolist()
+                folded = begun.serving.folded(rows)
                 begun.store.put(names, rows, folded, store.fields(slots), new=True)
                 work.advance(len(slots))
+        if begun.engine == self._live.engine:
+            begun.store.effort = store.effort
         return begun
 
     def _compact(self) -> None:
+        """Give back what removed items hold; before a change, so that nothing is half done."""
         store = self._live.store
         if isinstance(store, Embedded) and len(store) and store.wants_compacting:
-            sparse = self._live.serving.by is None and is_sparse(store.scored_rows(None)[1])
+            sparse = store.holds_sparse
             self._live = self._moved(self._begun(self.similarity, len(store), sparse=sparse))
 
     def remove(self, ids: Any) -> "Index":
@@ -246,16 +256,19 @@ class Index:
         listed = check_ids(ids)
         with self._lock:
             refuse_unknown(listed, self._live.store)
-            self._live.store.remove(listed)
             self._compact()
+            self._live.store.remove(listed)
         return self
 
     def items(self, ids: Any) -> Any:
-        """Return stored items, as they were given."""
+        """Return stored items, as they were given.
+
+        An engine other than the exact one that holds items as they are has them in float32.
+        """
         listed = check_ids(ids)
-        store = self._live.store
-        refuse_unknown(listed, store)
-        return store.rows(store.slots_of(listed))
+        with self._live.store.reading() as store:
+            refuse_unknown(listed, store)
+            return store.rows(store.slots_of(listed))
 
     def swap(self, similarity: Similarity) -> "Index":
         """Search by another similarity from now on, on the same items.
@@ -269,16 +282,18 @@ class Index:
             live = self._live
             if live.engine == "pgvector":
                 serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
-                live.store.serve(serving)  # type: ignore[attr-defined]
-                self._live = _Live(serving, live.store, live.engine, live.reason)
+                store = live.store.served_by(serving)  # type: ignore[attr-defined]
+                self._live = _Live(serving, store, live.engine, live.reason)
                 return self
             if not len(live.store):
                 self._live = self._begun(similarity, 0, sparse=False)
                 return self
-            sparse = live.serving.by is None and is_sparse(live.store.scored_rows(None)[1])  # type: ignore[attr-defined]
+            sparse = live.store.holds_sparse  # type: ignore[attr-defined]
             begun = self._begun(similarity, len(live.store), sparse=sparse)
-            _, rows = next(live.store.blocks())
-            check_items(similarity, rows[:1], 1)
+            for _, rows in live.store.blocks():  # what it cannot score is refused before any work
+                check_items(similarity, rows, n_rows(rows))
+                if begun.serving.minds_items:
+                    begun.serving.fold_items(rows)
             if live.serving.same_items(begun.serving) and begun.engine == live.engine:
                 self._live = _Live(begun.serving, live.store, live.engine, live.reason)
             else:
@@ -304,12 +319,22 @@ class Index:
             Ids and scores, on the similarity's own scale, best first; None and −inf where there
             are fewer than `k` items.
         """
-        live = self._live
         k = check_whole_number(k, "k")
         where = check_where(where)
-        Q, own = _asked_of(live, queries)
-        slots, scores = self._best(live, Q, own, k, live.store.allowed(where))
-        ids = live.store.names(slots)
+        while True:
+            served = self._live
+            try:
+                return self._search(served, queries, k, where)
+            except ValueError:
+                with self._lock:  # a swap that goes on is waited for; after one, it is asked again
+                    if served is self._live:
+                        raise
+
+    def _search(self, served: _Live, queries: Any, k: int, where: Where) -> Matches:
+        with _reading(served) as live:
+            Q, own = _asked_of(live, queries)
+            slots, scores = self._best(live, Q, own, k, live.store.allowed(where))
+            ids = live.store.names(slots)
         return Matches(*_padded(ids, scores, k))
 
     def _best(
@@ -334,10 +359,10 @@ class Index:
             Real queries tell most. By default some stored items are asked for.
         k : int, default=10
         """
-        live = self._live
         k = check_whole_number(k, "k")
-        Q, own = _asked_of(live, self._sample() if queries is None else queries)
-        return self._recall(live, Q, own, k, self._truth(live, Q, own, k))
+        with _reading(self._live) as live:
+            Q, own = _asked_of(live, queries)
+            return self._recall(live, Q, own, k, self._truth(live, Q, own, k))
 
     def _truth(self, live: _Live, Q: Any, own: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         wanted = k if own is None else k + 1
@@ -352,13 +377,6 @@ class Index:
     def _recall(self, live: _Live, Q: Any, own: Any, k: int, truth: Any) -> float:
         served = self._best(live, Q, own, k, live.store.allowed(None))
         return float(recall(truth, served).mean())
-
-    def _sample(self) -> list[Any]:
-        ids = self.ids
-        if len(ids) <= _SAMPLED:
-            return ids
-        chosen = np.random.default_rng(0).choice(len(ids), _SAMPLED, replace=False)
-        return [ids[at] for at in np.sort(chosen)]
 
     def tune(self, recall: float = 0.95, queries: Any = None, k: int = 10) -> Tuning:
         """Find the least effort with which a search finds a share of the truly best items.
@@ -379,21 +397,26 @@ class Index:
         if target > 1:
             raise ValueError(f"recall must be at most 1, but {recall} was given.")
         k = check_whole_number(k, "k")
-        live = self._live
-        Q, own = _asked_of(live, self._sample() if queries is None else queries)
-        truth = self._truth(live, Q, own, k)
-        efforts = self._efforts(live, k)
-        if not efforts:
-            return Tuning(target, self._recall(live, Q, own, k, truth), None)
+        with _reading(self._live) as live:
+            Q, own = _asked_of(live, queries)
+            truth = self._truth(live, Q, own, k)
+            efforts = self._efforts(live, k)
+            if not efforts:
+                return Tuning(target, self._recall(live, Q, own, k, truth), None)
 
-        def measure(effort: int) -> Step:
-            self._set_effort(live, effort)
-            begin = perf_counter()
-            served = self._recall(live, Q, own, k, truth)
-            return Step(effort, served, n_rows(Q) / (perf_counter() - begin))
+            def measure(effort: int) -> Step:
+                self._set_effort(live, effort)
+                begin = perf_counter()
+                served = self._recall(live, Q, own, k, truth)
+                return Step(effort, served, n_rows(Q) / (perf_counter() - begin))
 
-        chosen, steps = least_effort(efforts, target, measure)
-        self._set_effort(live, chosen.effort)
+            before = live.store.effort, self.n_candidates
+            try:
+                chosen, steps = least_effort(efforts, target, measure)
+            except BaseException:
+                live.store.effort, self.n_candidates = before
+                raise
+            self._set_effort(live, chosen.effort)
         if chosen.recall < target:
             warnings.warn(
                 f"the engine {live.engine!r} serves a recall of {chosen.recall:.3f} at most, not "
@@ -444,27 +467,50 @@ def _check_similarity(similarity: Any) -> None:
         )
 
 
+@contextmanager
+def _reading(live: _Live) -> Iterator[_Live]:
+    """Yield what was given, with the store as it is now, if anything is in it."""
+    with live.store.reading() as store:
+        if store.is_empty:
+            raise ValueError("the index is empty: add items before searching.")
+        yield replace(live, store=store)
+
+
 def _asked_of(live: _Live, queries: Any) -> tuple[Any, np.ndarray | None]:
-    """Return queries as rows; and the slots of the items that are asked for, if they are stored."""
-    if not len(live.store):
-        raise ValueError("the index is empty: add items before searching.")
-    similarity = live.serving.similarity
-    ids = None if similarity.takes == "objects" else listed_ids(queries)
-    if ids is None:
-        return similarity.check_queries(queries, "queries"), None
-    refuse_unknown(ids, live.store, "queries")
-    slots = live.store.slots_of(ids)
+    """Return queries as rows; and the slots of the items that are asked for, if they are stored.
+
+    With None some stored items are asked for.
+    """
+    similarity, store = live.serving.similarity, live.store
+    if queries is None:
+        sample = _sample(store.ids)
+    else:
+        ids = None if similarity.takes == "objects" else listed_ids(queries)
+        if ids is None:
+            return check_queries(similarity, queries, store.width), None
+        refuse_unknown(ids, store, "queries")
+        sample = ids
+    slots = store.slots_of(sample)
     try:
-        return similarity.check_queries(live.store.rows(slots), "stored items"), slots
-    except ValueError as error:
+        return similarity.check_queries(store.rows(slots), "stored items"), slots
+    except (TypeError, ValueError) as error:
+        what = "is needed, for" if queries is None else "names"
         raise ValueError(
-            f"queries names stored items, which are not of the kind of the queries: {error}"
+            f"queries {what} stored items, which are not of the kind of queries: {error}"
         ) from error
+
+
+def _sample(ids: list[Any]) -> list[Any]:
+    if len(ids) <= _SAMPLED:
+        return ids
+    chosen = np.random.default_rng(0).choice(len(ids), _SAMPLED, replace=False)
+    return [ids[at] for at in np.sort(chosen)]
 
 
 def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     missing = k - ids.shape[1]
     if missing <= 0:
         return ids, scores
-    ids = np.pad(ids.astype(object), ((0, 0), (0, missing)), constant_values=None)
-    return ids, np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
+    padded = np.full((len(ids), k), None, dtype=object)
+    padded[:, : ids.shape[1]] = ids
+    return padded, np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)

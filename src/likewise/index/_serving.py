@@ -5,9 +5,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from likewise import kernels
 from likewise._validation import check_choice, is_sparse
 from likewise.exceptions import NotFoldableError
 from likewise.similarities import Bilinear, Foldable, Mahalanobis, Metric, Similarity
+from likewise.similarities._rows import inverse_lengths, to_unit_length
+from likewise.similarities._search import steady_map
 
 Fold = Literal["auto", "query", "both", "rerank"]
 Stored = Literal["given", "unit", "folded"]
@@ -60,6 +63,20 @@ class Serving:
             )
         return self.by.fold_items(P, self.metric)
 
+    def folded(self, P: Any) -> Any:
+        """Return the items that the engine holds, in double precision where they are mapped.
+
+        What a map rounds away, no engine could know of. None where nothing is folded.
+        """
+        if self.by is None:
+            return None
+        return self.fold_items(P.astype(np.float64) if self.stored == "folded" else P)
+
+    @property
+    def minds_items(self) -> bool:
+        """Whether there are items that it cannot serve: see `Bilinear.fold_items`."""
+        return isinstance(self.by, Bilinear) and self.metric != self.by.folded_metric
+
     def unfold(self, values: Any, Q: Any) -> np.ndarray:
         """Put the engine's values on the similarity's own scale."""
         assert self.by is not None
@@ -73,26 +90,35 @@ class Serving:
             and (self.by is None) == (other.by is None)
         )
 
-    def rescored(self, Q: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-        """Return the scores of each query with its own candidates, in double precision.
+    def rescored(
+        self, Q: np.ndarray, rows: np.ndarray, left: np.ndarray, right: np.ndarray
+    ) -> np.ndarray:
+        """Return the scores of pairs of queries and items, in double precision.
+
+        Equal items have equal scores to the last bit, so that ties are ties.
 
         Parameters
         ----------
-        Q : array of shape (n_queries, n_query_features)
-        candidates : array of shape (n_queries, k, n_item_features)
+        Q, rows : arrays of queries and of items
+        left, right : arrays of int
+            Which query and which item make a pair.
         """
-        Q, candidates = Q.astype(np.float64), candidates.astype(np.float64)
         similarity = self.similarity
-        if isinstance(similarity, Bilinear) and similarity.norm in ("none", "cosine"):
-            # The query is folded once, not once for each of its candidates.
-            scores = np.einsum("qd,qkd->qk", _times(Q, similarity.W), candidates)
-            if similarity.norm == "none":
-                return scores
-            size = np.linalg.norm(Q, axis=1)[:, None] * np.linalg.norm(candidates, axis=2)
-            return np.divide(scores, size, out=np.zeros_like(scores), where=size > 0)
-        n_queries, k, width = candidates.shape
-        pairs = similarity.score_pairs(np.repeat(Q, k, axis=0), candidates.reshape(-1, width))
-        return pairs.reshape(n_queries, k)
+        is_distance = isinstance(similarity, Mahalanobis)
+        if isinstance(similarity, Mahalanobis):
+            queries, items = steady_map(Q, similarity.L.T), steady_map(rows, similarity.L.T)
+        elif isinstance(similarity, Bilinear) and similarity.norm in ("none", "cosine"):
+            queries, items = _times(Q.astype(np.float64), similarity.W), rows
+            if similarity.norm == "cosine":
+                queries = queries * inverse_lengths(Q.astype(np.float64))
+                items = to_unit_length(rows.astype(np.float64))
+        else:
+            return similarity.score_pairs(Q[left], rows[right])
+        scores = np.empty(len(left))
+        sides = (np.ascontiguousarray(side, dtype=np.float64) for side in (queries, items))
+        pairs = (which.astype(np.int32) for which in (left, right))
+        kernels.pair_scores(*sides, *pairs, is_distance, scores)
+        return scores
 
 
 def plan(

@@ -14,6 +14,8 @@ def exact_best(
     similarity: Similarity, Q: Any, blocks: Iterable[tuple[np.ndarray, Any]], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the slots and scores of the `k` best items, from blocks of slots and rows."""
+    if getattr(Q, "dtype", None) == np.float32:
+        Q = Q.astype(np.float64)  # scores are compared from block to block: to the last bit
     slots = np.full((n_rows(Q), k), NO_SLOT)
     scores = np.full((n_rows(Q), k), -np.inf)
     for block, rows in blocks:

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from likewise._threads import slices
 from likewise.exceptions import require_extra
-from likewise.index._engine import NO_SLOT, Found
+from likewise.index._engine import NO_SLOT, Found, as_single
 from likewise.similarities import Metric
 
 _METRICS = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}
 _FIRST_EFFORT = 64
+_VECTORS_AT_A_TIME = 1024
 _ROOM = 1.1  # how much longer than the longest so far a vector may be before all are laid anew
 
 
@@ -20,6 +22,8 @@ class UsearchEngine:
     Inner products with vectors of unequal length lead a graph astray: few long ones are everybody's
     neighbours. One more coordinate gives all vectors one length, and changes no product with a
     query that has a zero there.
+
+    What is removed is gone at once: a search that runs while an item is updated may miss it.
 
     Parameters
     ----------
@@ -34,6 +38,7 @@ class UsearchEngine:
 
     is_exact = False
     keeps_slots = True
+    forgets = True
 
     def __init__(
         self,
@@ -53,9 +58,16 @@ class UsearchEngine:
         if graph is not None:
             self._index = self._package.Index.restore(memoryview(graph), view=True)
             self._index.expansion_search = _FIRST_EFFORT
+            if len(self._index) > count or np.asarray(self._index.keys).max(initial=0) >= count:
+                raise ValueError("the graph and the items do not belong together.")
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has, without the one that gives all of them one length."""
+        return None if self._index is None else self._index.ndim - (self.metric == "inner_product")
 
     @property
     def effort(self) -> int | None:
@@ -72,42 +84,45 @@ class UsearchEngine:
         most = max(min(self._count, 4096), k)
         return [int(step) for step in np.unique(np.geomspace(k, most, 16).astype(int))]
 
-    def add(self, vectors: np.ndarray) -> None:
-        """Fill the next slots."""
-        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        longest = float(np.linalg.norm(vectors, axis=1).max())
+    def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
+        """Fill the next slots, some at a time, so that searches need not wait for all."""
+        vectors = as_single(vectors, "items", "usearch")
+        longest = float(np.linalg.norm(vectors.astype(np.float64), axis=1).max())
+        if self._index is None or (self.metric == "inner_product" and longest > self._reach):
+            self._lay_anew(vectors.shape[1], longest)
         with self._lock:
-            if self._index is None or (self.metric == "inner_product" and longest > self._reach):
-                self._lay_anew(vectors.shape[1], longest)
             self._make_writable()
             start = self._count
             self._count += len(vectors)  # first: a slot is never used twice, come what may
-            slots = np.arange(start, self._count, dtype=np.uint64)
-            self._index.add(slots, self._levelled(vectors))
+        levelled = self._levelled(vectors, self._reach)
+        for part in slices(len(vectors), _VECTORS_AT_A_TIME):
+            slots = np.arange(start + part.start, start + part.stop, dtype=np.uint64)
+            with self._lock:
+                self._index.add(slots, levelled[part])
 
     def _lay_anew(self, width: int, longest: float) -> None:
-        """Begin a graph with room for vectors of that length, with all that was in the old one."""
-        old, effort = self._index, self.effort
-        self._reach = _ROOM * longest
-        self._index = self._package.Index(
+        """Put a graph with room for vectors of that length, and all that was stored, in place."""
+        old, reach = self._index, _ROOM * longest
+        begun = self._package.Index(
             ndim=width + (self.metric == "inner_product"),
             metric=_METRICS[self.metric],
             dtype="f32",
             connectivity=16,
             expansion_add=128,
-            expansion_search=effort,
+            expansion_search=self.effort,
         )
-        self._graph = None
         if old is not None and len(old):
             keys = np.sort(np.asarray(old.keys))
-            self._index.add(keys, self._levelled(np.stack(old.get(keys))[:, :width]))
+            begun.add(keys, self._levelled(np.stack(old.get(keys))[:, :width], reach))
+        with self._lock:
+            self._index, self._graph, self._reach = begun, None, reach
 
-    def _levelled(self, vectors: np.ndarray) -> np.ndarray:
+    def _levelled(self, vectors: np.ndarray, reach: float) -> np.ndarray:
         """Return vectors of one length; only inner products need that."""
         if self.metric != "inner_product":
             return vectors
         squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-        rest = np.sqrt(np.maximum(self._reach**2 - squares, 0)).astype(np.float32)
+        rest = np.sqrt(np.maximum(reach**2 - squares, 0)).astype(np.float32)
         return np.concatenate([vectors, rest[:, None]], axis=1)
 
     def _make_writable(self) -> None:
@@ -141,7 +156,7 @@ class UsearchEngine:
         """
         if self.metric == "inner_product":
             queries = np.pad(queries, ((0, 0), (0, 1)))
-        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        queries = as_single(queries, "queries", "usearch")
         n_wanted = k if allowed is None else min(k, int(allowed.sum()))
         n_fetched = k if allowed is None else max(k, int(k / max(allowed.mean(), 1e-6)))
         while True:
@@ -154,7 +169,11 @@ class UsearchEngine:
             if kept.sum(axis=1).min() >= n_wanted or n_fetched >= len(self._index):
                 order = np.argsort(~kept, axis=1, kind="stable")
                 slots = np.where(kept, slots, NO_SLOT)
-                return _cut(*(np.take_along_axis(part, order, 1) for part in (slots, values)), k)
+                return _cut(
+                    np.take_along_axis(slots, order, axis=1),
+                    np.take_along_axis(values, order, axis=1),
+                    k,
+                )
             n_fetched *= 2
 
     def _fetched(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -164,7 +183,7 @@ class UsearchEngine:
         slots = np.atleast_2d(found.keys).astype(np.int64)
         values = np.atleast_2d(found.distances).astype(np.float32)
         missing = np.arange(slots.shape[1]) >= counts[:, None]
-        slots[missing] = NO_SLOT
+        slots[missing], values[missing] = NO_SLOT, 0  # whatever memory held
         values = np.sqrt(np.maximum(values, 0)) if self.metric == "euclidean" else 1 - values
         return slots, values
 

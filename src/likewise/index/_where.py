@@ -1,5 +1,6 @@
 """Which items a search may find: conditions on their fields, or a choice of ids."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -7,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from likewise._validation import unknown_name
+from likewise.index._checks import is_id, plain_id
 from likewise.index._growing import GrowingRows
 
 Values: TypeAlias = str | int | float | bool | None
@@ -32,24 +34,34 @@ class SQL:
 
 
 def check_where(where: Any) -> Any:
-    """Refuse what is no filter, before any work."""
+    """Refuse what is no filter, before any work; return plain values."""
     if where is None or isinstance(where, SQL):
         return where
     if isinstance(where, Mapping):
-        for name, wanted in where.items():
-            for value in wanted if isinstance(wanted, list) else [wanted]:
-                if not isinstance(name, str) or not isinstance(value, Values):
-                    raise TypeError(
-                        f"where[{name!r}] must be a value or a list of values (text, numbers, "
-                        f"booleans), but {wanted!r} was given."
-                    )
-        return where
+        return {name: _wanted(name, values) for name, values in where.items()}
     if isinstance(where, str | bytes) or not isinstance(where, Iterable):
         raise TypeError(
             "where must be a mapping of fields to values, or the ids to search among, "
             f"but {where!r} was given."
         )
-    return list(where.tolist() if isinstance(where, np.ndarray) else where)
+    listed = where.tolist() if isinstance(where, np.ndarray) else list(where)
+    if not all(map(is_id, listed)):
+        wrong = next(identifier for identifier in listed if not is_id(identifier))
+        raise TypeError(f"where must name ids (text or whole numbers), but {wrong!r} was given.")
+    return [plain_id(identifier) for identifier in listed]
+
+
+def _wanted(name: Any, given: Any) -> list[Values]:
+    values = [
+        value.item() if isinstance(value, np.generic) else value
+        for value in (given if isinstance(given, list) else [given])
+    ]
+    if not isinstance(name, str) or not all(isinstance(value, Values) for value in values):
+        raise TypeError(
+            f"where[{name!r}] must be a value or a list of values (text, numbers, booleans), "
+            f"but {given!r} was given."
+        )
+    return values
 
 
 def check_fields(fields: Any, n_items: int) -> dict[str, list[Values]]:
@@ -62,6 +74,8 @@ def check_fields(fields: Any, n_items: int) -> dict[str, list[Values]]:
     for name, given in fields.items():
         if not isinstance(name, str):
             raise TypeError(f"fields must have names of text, but {name!r} was given.")
+        if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+            raise TypeError(f"fields[{name!r}] must be a list, but {given!r} was given.")
         values = given.tolist() if hasattr(given, "tolist") else list(given)
         if len(values) != n_items:
             raise ValueError(
@@ -72,8 +86,15 @@ def check_fields(fields: Any, n_items: int) -> dict[str, list[Values]]:
                 raise TypeError(
                     f"fields[{name!r}] must be text, numbers or booleans, but {value!r} was given."
                 )
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"fields[{name!r}] must be finite, but {value!r} was given.")
         checked[name] = values
     return checked
+
+
+def unknown_field(name: str, known: Iterable[str]) -> ValueError:
+    """Return the error for a field that no item has."""
+    return unknown_name(name, "a field in where", sorted(known))
 
 
 class Fields:
@@ -101,18 +122,25 @@ class Fields:
         chosen = np.ones(n_slots, bool)
         for name, wanted in where.items():
             if name not in columns:
-                raise unknown_name(name, "a field in where", sorted(columns))
+                raise unknown_field(name, columns)
             values = columns[name].all()[:n_slots]
-            among = wanted if isinstance(wanted, list) else [wanted]
             hit = np.zeros(n_slots, bool)
-            for value in among:
-                hit[: len(values)] |= np.array([v == value for v in values], bool)
+            for value in wanted:
+                hit[: len(values)] |= _are_equal(values, value)
             chosen &= hit
         return chosen
 
     def of(self, slots: np.ndarray) -> dict[str, list[Values]]:
         """Return the fields of some slots."""
         return {name: column.take(slots).tolist() for name, column in self._columns.items()}
+
+
+def _are_equal(values: np.ndarray, wanted: Values) -> np.ndarray:
+    """Tell which values are the wanted one; true is not 1, though Python thinks so."""
+    hit: np.ndarray = values == wanted
+    if wanted in (0, 1):
+        hit[hit] = [isinstance(v, bool) == isinstance(wanted, bool) for v in values[hit]]
+    return hit
 
 
 def as_objects(values: Any) -> np.ndarray:

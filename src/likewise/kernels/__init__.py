@@ -6,6 +6,7 @@ Loaded, and compiled, when first used: ``kernels.scan_products(...)``.
 from likewise._lazy import attach
 
 _HOMES = {
+    "SilaProblem": "_sila_scores",
     "add_rows": "_gather",
     "add_staged_losses": "_stumps",
     "add_weights": "_stumps",
@@ -26,7 +27,7 @@ _HOMES = {
     "list_csr_differences": "_gather",
     "list_csr_rows": "_gather",
     "list_rows": "_gather",
-    "lower_bounds": "_sila",
+    "lower_bounds": "_sila_bounds",
     "margin_costs": "_lmnn",
     "oasis_dense": "_online",
     "oasis_lists": "_online",
@@ -41,6 +42,7 @@ _HOMES = {
     "spread_lists": "_gather",
     "sum_trees": "_stumps",
     "tangent_distances": "_tangent",
+    "visit_each": "_sila",
     "visit_rows": "_sila",
     "winnow_pass_dense": "_winnow",
     "winnow_pass_sparse": "_winnow",

@@ -1,157 +1,64 @@
-"""SiLA's inner loop: visit rows one after the other, and let each mistake change what follows.
-
-Rows are sorted by class, so that the rows of other classes are at most two spans of columns.
-"""
+"""SiLA's inner loop: visit rows one after the other, and let each mistake change what follows."""
 
 import numpy as np
 
 from likewise.kernels._jit import kernel
+from likewise.kernels._sila_bounds import lower_bound, lower_bounds
+from likewise.kernels._sila_scores import (
+    add_pairs,
+    changed_scores,
+    current_query,
+    dot,
+    exact_margin,
+    list_others,
+    nearest_others,
+    normalise,
+    rounding,
+    sum_of_targets,
+)
 
-_STRIP = 256
-_SAFETY = 1e-10  # a margin nearer to 0 than this share of its terms is always computed
-
-
-@kernel
-def _add_pairs(left, right, n_pairs, row, start, stop, out):
-    """Add left[u, row] right[u] of every pair; four at a time, to pass less often over `out`."""
-    whole = n_pairs - n_pairs % 4
-    for u in range(0, whole, 4):
-        a, b, c, d = left[u, row], left[u + 1, row], left[u + 2, row], left[u + 3, row]
-        p, q, r, s = right[u], right[u + 1], right[u + 2], right[u + 3]
-        for j in range(start, stop):
-            out[j] += (a * p[j] + b * q[j]) + (c * r[j] + d * s[j])
-    for u in range(whole, n_pairs):
-        a, p = left[u, row], right[u]
-        for j in range(start, stop):
-            out[j] += a * p[j]
+_TINY = 1e-30  # far above what is lost where single precision underflows
 
 
 @kernel
-def _changed_scores(block, left, right, n_mistakes, symmetric, row, out):
-    """Write a row of the block with what the block's mistakes have added to it."""
-    n = out.shape[0]
-    for start in range(0, n, _STRIP):
-        stop = min(start + _STRIP, n)
-        for j in range(start, stop):
-            out[j] = block[j]
-        _add_pairs(left, right, n_mistakes, row, start, stop, out)
-        if symmetric:
-            _add_pairs(right, left, n_mistakes, row, start, stop, out)
+def _add_rows(matrix, rows, weights, sign, out):
+    """Add rows of a matrix, each by its weight and the sign, in its own precision."""
+    for t in range(rows.shape[0]):
+        weight, source = matrix.dtype.type(sign * weights[t]), matrix[rows[t]]
+        if weight != 0:
+            for j in range(out.shape[0]):
+                out[j] += weight * source[j]
 
 
 @kernel
-def _inverse_norm(norm, size, other, product):
-    """Return 1/N, and 0 where N is not positive: 1, ‖x‖₁ + ‖y‖₁, or that less xᵀy."""
-    if norm == 0:
-        return 1.0
-    N = size + other - product
-    return 1.0 / N if N > 0 else 0.0
+def _write_pair(gram, row, problem, others, other_weights, left, right):
+    """Write x_i · x and x_i · d of every row, for a mistake at `row`."""
+    left[:] = gram[row]
+    right[:] = 0
+    _add_rows(gram, problem.targets[row], problem.target_weights[row], 1, right)
+    _add_rows(gram, others, other_weights, -1, right)
 
 
 @kernel
-def _nearest_others(scores, spans, original, best, rows):
-    """List the highest scores in two spans of columns, best first; return how many there are.
-
-    Of equal scores the lower original row comes first.
-    """
-    k = best.shape[0]
-    found = 0
-    for part in range(2):
-        begin, end = spans[2 * part], spans[2 * part + 1]
-        for start in range(begin, end, 64):
-            stop = min(start + 64, end)
-            if found == k:
-                # without a branch, so that many are compared at a time: most strips have none
-                worst, hits = best[k - 1], 0
-                for j in range(start, stop):
-                    hits += scores[j] >= worst
-                if hits == 0:
-                    continue
-            for j in range(start, stop):
-                score = scores[j]
-                if found == k and (
-                    score < best[k - 1]
-                    or (score == best[k - 1] and original[j] > original[rows[k - 1]])
-                ):
-                    continue
-                place = found if found < k else k - 1
-                while place > 0 and (
-                    best[place - 1] < score
-                    or (best[place - 1] == score and original[rows[place - 1]] > original[j])
-                ):
-                    best[place], rows[place] = best[place - 1], rows[place - 1]
-                    place -= 1
-                best[place], rows[place] = score, j
-                found = min(found + 1, k)
-    return found
+def _is_clear(near, far, best, found, k, slack):
+    """Return whether scores that are off by at most `slack` tell mistake and nearest others."""
+    if not (abs(near - far) > 2 * k * slack):  # also where single precision has overflowed
+        return False
+    return near > far or found <= k or best[k - 1] - best[k] > 2 * slack
 
 
 @kernel
-def _lower(left, right, segments, reach, group, targets, target_weights, most_inverse,
-           least_inverse, n_others, bounds):  # fmt: skip
-    """Lower the bounds by what adding left_i right_j / N_ij to every score can do to a margin.
-
-    What it does to the targets is known; of the others each gains at most the largest gain.
-    """
-    n_segments = segments.shape[0] - 1
-    highest, lowest = np.full(n_segments, -np.inf), np.full(n_segments, np.inf)
-    for s in range(n_segments):
-        for j in range(segments[s], segments[s + 1]):
-            highest[s] = max(highest[s], right[j])
-            lowest[s] = min(lowest[s], right[j])
-    n_groups = reach.shape[0]
-    most, least = np.full(n_groups, -np.inf), np.full(n_groups, np.inf)
-    for g in range(n_groups):
-        for part in range(2):
-            for s in range(reach[g, 2 * part], reach[g, 2 * part + 1]):
-                most[g] = max(most[g], highest[s])
-                least[g] = min(least[g], lowest[s])
-    k = targets.shape[1]
-    for i in range(left.shape[0]):
-        weight = left[i]
-        near = 0.0
-        for t in range(k):
-            near += right[targets[i, t]] * target_weights[i, t]
-        near *= weight
-        far = max(weight * most[group[i]], weight * least[group[i]])
-        far *= n_others[i] * (most_inverse[i] if far > 0 else least_inverse[i])
-        bounds[i] += near - far - _SAFETY * (abs(near) + abs(far))
-
-
-@kernel
-def lower_bounds(left, right, symmetric, segments, reach, group, targets, target_weights,
-                 most_inverse, least_inverse, n_others, bounds):  # fmt: skip
-    """Lower every row's bound of its margin by what one mistake can do to it.
-
-    Parameters
-    ----------
-    left, right : (n,), x_i · (row of the mistake) and x_i · d of every row
-    symmetric : bool, whether the mistake added d xᵀ as well as x dᵀ
-    segments : (n_segments + 1,) int64, where the classes begin
-    reach : (n_groups, 4) int64, the two spans of segments that are others to a group
-    group : (n,) int64
-    targets, target_weights : (n, k) int64 and float64; weight 0 where there is no target
-    most_inverse, least_inverse : (n,), bounds of 1/N over a row's others
-    n_others : (n,), how many others are in a margin
-    bounds : (n,), changed in place
-    """
-    _lower(left, right, segments, reach, group, targets, target_weights, most_inverse,
-           least_inverse, n_others, bounds)  # fmt: skip
-    if symmetric:
-        _lower(right, left, segments, reach, group, targets, target_weights, most_inverse,
-               least_inverse, n_others, bounds)  # fmt: skip
-
-
-@kernel
-def visit_rows(first, rows, places, order, block, norm, sizes, inner, inner_rows, spans, segments,
-               reach, group, original, targets, target_weights, most_inverse, least_inverse,
-               n_others, gram, symmetric, left, right, n_mistakes, mistakes, others,
-               other_weights, tracking, bounds):  # fmt: skip
+def visit_rows(first, rows, places, order, block, queries, X, problem, inner, inner_rows, gram,
+               left, right, n_mistakes, mistakes, others, other_weights, tracking,
+               bounds):  # fmt: skip
     """Visit the rows of a block from the place `first`; return where it stopped, and the mistakes.
 
     It stops at the end of the block; when there is no room for another mistake; after a mistake
     where there is no Gram matrix, for `left` and `right` to be completed outside; and before a
     row that was left out of the block and, after a mistake, may be one itself.
+
+    A block in single precision decides only what rounding cannot: where it could make a mistake of
+    a row, or another row the nearest, the scores that matter are computed anew in double.
 
     Parameters
     ----------
@@ -159,13 +66,10 @@ def visit_rows(first, rows, places, order, block, norm, sizes, inner, inner_rows
     rows : (b,) int64, the rows to visit, in order
     places, order : (b,) and (n,) int64, where they stand in the order of all visits, and that order
     block : (b, n), xᵀAy of those rows with all, before any mistake of this block
-    norm : int, 0 for N = 1, 1 for Dice, 2 for Jaccard
-    sizes : (n,), sums of the rows
+    queries, X : (b, n_features) and (n, n_features) float64, xᵀA and all rows, of unit length;
+        asked for only where `block` is in single precision
+    problem : SilaProblem
     inner, inner_rows : xᵀy, and which of its rows belongs to each of the block; for Jaccard
-    spans : (n_groups, 4) int64, the two spans of columns that are others to a group
-    segments, reach, group, targets, target_weights, most_inverse, least_inverse, n_others
-        As in `lower_bounds`.
-    original : (n,) int64, decides between equal scores
     gram : (n, n), or (0, 0) where there is none
     left, right : (capacity, n), written: each mistake's x_i · x and x_i · d
     n_mistakes : int, how many the block has had already
@@ -174,11 +78,13 @@ def visit_rows(first, rows, places, order, block, norm, sizes, inner, inner_rows
     tracking : bool, whether `bounds` is kept
     bounds : (n,), changed in place: what a row's margin is at least
     """
-    n = block.shape[1]
-    k = targets.shape[1]
-    scores = np.empty(n)
-    best, nearest = np.empty(others.shape[1]), np.empty(others.shape[1], np.int64)
-    capacity = mistakes.shape[0]
+    n, k, p = block.shape[1], problem.targets.shape[1], X.shape[1]
+    single = block.itemsize == 4
+    scores = np.empty(n, block.dtype)
+    # one more than are needed, to see by how much the last of them leads
+    best, nearest = np.empty(k + 1, block.dtype), np.empty(k + 1, np.int64)
+    exact, query = np.empty(k), np.empty(p)
+    capacity = left.shape[0]
     begun = n_mistakes
     for at in range(first, rows.shape[0]):
         if tracking and n_mistakes > 0:
@@ -188,46 +94,115 @@ def visit_rows(first, rows, places, order, block, norm, sizes, inner, inner_rows
         if n_mistakes == capacity or (n_mistakes > begun and gram.shape[0] == 0):
             return at, n_mistakes
         row = rows[at]
-        _changed_scores(block[at], left, right, n_mistakes, symmetric, row, scores)
-        if norm > 0:
-            for j in range(n):
-                product = inner[inner_rows[at], j] if norm == 2 else 0.0
-                scores[j] *= _inverse_norm(norm, sizes[row], sizes[j], product)
-        found = _nearest_others(scores, spans[group[row]], original, best, nearest)
-        near, far = 0.0, 0.0
-        for t in range(k):
-            if target_weights[row, t] != 0:
-                near += scores[targets[row, t]]
-        for t in range(found):
+        products = inner[inner_rows[at] if problem.norm == 2 else 0]
+        changed_scores(block[at], left, right, n_mistakes, problem.symmetric, row, scores)
+        if problem.norm > 0:
+            normalise(scores, row, problem, products)
+        spans = problem.spans[problem.group[row]]
+        found = nearest_others(scores, spans, problem.original, best, nearest)
+        near, far, slack = sum_of_targets(scores, row, problem), 0.0, 0.0
+        for t in range(min(found, k)):
             far += best[t]
-        bounds[row] = near - far - _SAFETY * (abs(near) + abs(far))
+        if single:
+            n_pairs = n_mistakes * (2 if problem.symmetric else 1)
+            size = np.sqrt(dot(queries[at], queries[at])) + 4 * k * n_pairs
+            slack = rounding(block, p, k, n_pairs) * size + _TINY
+            if not _is_clear(near, far, best, found, k, slack):
+                current_query(queries[at], X, row, rows, problem, n_mistakes, mistakes, others,
+                              other_weights, query)  # fmt: skip
+                lowest = best[k - 1] - 2 * slack if found >= k else -np.inf
+                near, far, found = exact_margin(query, X, row, problem, scores, lowest, exact,
+                                                nearest)  # fmt: skip
+                slack = 0.0
+        bounds[row] = lower_bound(near, far, 2 * k * slack)
         if near - far > 0:
             continue
 
-        mistakes[n_mistakes] = at
-        for t in range(others.shape[1]):
-            others[n_mistakes, t], other_weights[n_mistakes, t] = 0, 0.0
-        for t in range(found):
-            j = nearest[t]
-            product = inner[inner_rows[at], j] if norm == 2 else 0.0
-            others[n_mistakes, t] = j
-            other_weights[n_mistakes, t] = _inverse_norm(norm, sizes[row], sizes[j], product)
+        u = n_mistakes
+        mistakes[u] = at
+        list_others(row, nearest[: min(found, k)], problem, products, others[u], other_weights[u])
         if gram.shape[0] > 0:
-            for j in range(n):
-                left[n_mistakes, j] = gram[row, j]
-                right[n_mistakes, j] = 0.0
-            for t in range(k):
-                weight, y = target_weights[row, t], targets[row, t]
-                if weight != 0:
-                    for j in range(n):
-                        right[n_mistakes, j] += weight * gram[y, j]
-            for t in range(found):
-                weight, z = other_weights[n_mistakes, t], nearest[t]
-                for j in range(n):
-                    right[n_mistakes, j] -= weight * gram[z, j]
+            _write_pair(gram, row, problem, others[u], other_weights[u], left[u], right[u])
             if tracking:
-                lower_bounds(left[n_mistakes], right[n_mistakes], symmetric, segments, reach,
-                             group, targets, target_weights, most_inverse, least_inverse,
-                             n_others, bounds)  # fmt: skip
+                lower_bounds(left[u], right[u], problem, p, bounds)
         n_mistakes += 1
     return rows.shape[0], n_mistakes
+
+
+@kernel
+def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, mistakes, others,
+               other_weights):  # fmt: skip
+    """Visit every row, each by a product of its own, and change A; return how many mistakes.
+
+    For narrow rows or a diagonal, where blocks cost more than they save.
+
+    Parameters
+    ----------
+    order : (n,) int64, the rows, as they are visited
+    columns : (n_features, n), the rows as columns
+    A, weighted : (n_features, n_features), changed in place; of the diagonal form one row
+        What a mistake adds, and what it adds times the number of visits before it.
+    n_visits : int, how many there have been
+    diagonal : bool
+    problem : SilaProblem
+    inner : (n, n), xᵀy; for Jaccard
+    mistakes : (n,) int64, written: places in the order
+    others, other_weights : (n, k) int64 and float64, written: the nearest others and 1/N
+    """
+    p, n = columns.shape
+    k = problem.targets.shape[1]
+    query, scores = np.empty(p), np.empty(n)
+    best, nearest = np.empty(k), np.empty(k, np.int64)
+    features, rows = slice(0, p), slice(0, n)
+    u = 0
+    for at in range(n):
+        row = order[at]
+        query[:], scores[:] = 0.0, 0.0
+        if diagonal:
+            query[:] = columns[:, row] * A[0]
+        else:
+            add_pairs(columns, A, p, row, features, query)
+        add_pairs(query.reshape(p, 1), columns, p, 0, rows, scores)
+        products = inner[row if problem.norm == 2 else 0]
+        if problem.norm > 0:
+            normalise(scores, row, problem, products)
+        spans = problem.spans[problem.group[row]]
+        found = nearest_others(scores, spans, problem.original, best, nearest)
+        if sum_of_targets(scores, row, problem) - best[:found].sum() > 0:
+            continue
+        mistakes[u] = at
+        list_others(row, nearest[:found], problem, products, others[u], other_weights[u])
+        _difference(columns, row, problem, others[u], other_weights[u], query)
+        _learn(columns[:, row], query, diagonal, problem.symmetric, n_visits + at, A, weighted)
+        u += 1
+    return u
+
+
+@kernel
+def _difference(columns, row, problem, others, other_weights, out):
+    """Write d = Σ y/N − Σ z/N of a mistake."""
+    for f in range(out.shape[0]):
+        out[f] = 0.0
+        for t in range(others.shape[0]):
+            near, far = columns[f, problem.targets[row, t]], columns[f, others[t]]
+            out[f] += problem.target_weights[row, t] * near - other_weights[t] * far
+
+
+@kernel
+def _learn(x, d, diagonal, symmetric, n_visits, A, weighted):
+    """Add x dᵀ, and for the symmetric form d xᵀ, which is kept symmetric to the last bit."""
+    p = x.shape[0]
+    if diagonal:
+        for f in range(p):
+            A[0, f] += x[f] * d[f]
+            weighted[0, f] += n_visits * (x[f] * d[f])
+        return
+    for f in range(p):
+        for g in range(f if symmetric else 0, p):
+            change = x[f] * d[g]
+            if symmetric:
+                change += d[f] * x[g]
+            A[f, g] += change
+            weighted[f, g] += n_visits * change
+            if symmetric:
+                A[g, f], weighted[g, f] = A[f, g], weighted[f, g]

@@ -1,8 +1,6 @@
 """SiLA: a similarity under which rows are nearer to their targets than to other classes."""
 
 import zlib
-from dataclasses import dataclass, field
-from time import perf_counter
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,13 +9,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from likewise import kernels
 from likewise._progress import LongWork, show_progress
-from likewise._threads import for_each, slices
+from likewise._threads import for_each
 from likewise._validation import Rows, check_choice, check_number, check_whole_number, is_sparse
+from likewise.learners._epochs import Choice, Run, hold_out
 from likewise.learners._visits import SortedRows, Visits, starting_matrix
 from likewise.learners._voted import Form, Updates, VotedSum
-from likewise.metrics import majority_votes
 from likewise.similarities import Bilinear, as_similarity
 from likewise.supervision import target_neighbors
 
@@ -25,8 +22,6 @@ Norm = Literal["cosine", "dice", "jaccard", "none"]
 
 _WIDEST = 16_384  # three matrices of that width take 6 GiB
 _MULTIPLICATIONS_A_STEP = 50_000_000  # some hundredths of a second, between looks at Ctrl-C
-
-_SCORES_AT_A_TIME = 4_000_000
 
 
 class SiLA(BaseEstimator):
@@ -140,7 +135,7 @@ class SiLA(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         held_out = np.zeros(len(y), dtype=bool)
         if self.early_stopping:
-            held_out = _held_out(y, self.validation_fraction, seed)
+            held_out = hold_out(y, self.validation_fraction, seed)
         return self._train(X, y, held_out, seed, None)
 
     def partial_fit(self, X: Any, y: Any) -> "SiLA":
@@ -240,8 +235,8 @@ class SiLA(BaseEstimator):
             choice = None
             if self.early_stopping:
                 binary = None if self.protocol == "multiclass" else number
-                choice = _Choice(self, X, labels, held_out, binary)
-            runs.append(_Run(visits, choice, begun))
+                choice = Choice(self.norm, self.n_neighbors, X, labels, held_out, binary)
+            runs.append(Run(visits, choice, begun))
         self._visit(runs, rows, begun, seed)
         self.classes_: np.ndarray = classes
         self._publish(runs, states is not None, {"seed": seed, "checksum": _checksum(X, y)})
@@ -274,7 +269,7 @@ class SiLA(BaseEstimator):
         A, weighted = state["A"].copy(), state["weighted"].copy()
         return VotedSum(rows.X, form, A, weighted, *counts, self.tail, recent)
 
-    def _visit(self, runs: list["_Run"], rows: SortedRows, begun: int, seed: int) -> None:
+    def _visit(self, runs: list[Run], rows: SortedRows, begun: int, seed: int) -> None:
         """Run the epochs, all problems side by side, until they are done or Ctrl-C."""
         n = len(rows.labels)
         place = np.argsort(rows.original)
@@ -298,7 +293,7 @@ class SiLA(BaseEstimator):
                 for_each(lambda run: run.go_on(epochs, order), runs)  # noqa: B023
                 work.advance(len(epochs))
 
-    def _publish(self, runs: list["_Run"], more: bool, about: dict[str, Any]) -> None:
+    def _publish(self, runs: list[Run], more: bool, about: dict[str, Any]) -> None:
         one_each = self.protocol == "one_vs_rest"
         found = [run.result() for run in runs]
         learned = [Bilinear(W, norm=self.norm) for W, _, _ in found]
@@ -330,101 +325,6 @@ class SiLA(BaseEstimator):
         return tags
 
 
-@dataclass(eq=False)
-class _Run:
-    """One problem on its way through the epochs."""
-
-    visits: Visits
-    choice: "_Choice | None"
-    n_epochs: int
-    history: list[dict[str, Any]] = field(default_factory=list)
-    started: float = field(default_factory=perf_counter)
-
-    @property
-    def voted(self) -> VotedSum:
-        return self.visits.voted
-
-    def go_on(self, epochs: range, order: Any) -> None:
-        for epoch in epochs:
-            mistakes, scored = self.visits.epoch(order(epoch))
-            self.n_epochs = epoch + 1
-            entry: dict[str, Any] = {"epoch": epoch + 1, "mistakes": mistakes, "scored": scored}
-            if self.choice is not None:
-                self.choice.look(self.voted, epoch + 1)
-                entry["accuracy"] = self.choice.accuracy
-            self.history.append({**entry, "seconds": perf_counter() - self.started})
-
-    def result(self) -> tuple[np.ndarray, int, int | None]:
-        """Return the matrix, and the epochs and the tail it was made of."""
-        if self.choice is not None:
-            return self.choice.W, self.choice.n_epochs, self.choice.tail
-        return self.voted.total(), self.n_epochs, self.voted.tail
-
-    def state(self) -> dict[str, Any]:
-        voted = self.voted
-        return {
-            "A": voted.A,
-            "weighted": voted.weighted,
-            "n_visits": voted.n_visits,
-            "n_updates": voted.n_updates,
-            "n_epochs": self.n_epochs,
-            "tail": voted.tail,
-            **vars(voted.recent),
-        }
-
-
-class _Choice:
-    """The best matrix so far, by nearest neighbours of the rows that are not learned from.
-
-    Tried are every epoch up to the 16th and 8 in each doubling from there; in each the sum of all
-    matrices and, unless a tail is given, of those since an epoch that is a power of two. Of equal
-    ones the later, which has seen more, is kept, and of these the longer tail.
-    """
-
-    def __init__(
-        self, learner: SiLA, X: Rows, labels: np.ndarray, held_out: np.ndarray, binary: int | None
-    ) -> None:
-        if binary is not None:
-            labels = (labels == binary).astype(np.int64)
-        self._norm, self._k = learner.norm, learner.n_neighbors
-        self._items, self._queries = X[np.flatnonzero(~held_out)], X[np.flatnonzero(held_out)]
-        self._labels, self._truth = labels[~held_out], labels[held_out]
-        self.accuracy = -1.0
-
-    def look(self, voted: VotedSum, epoch: int) -> None:
-        """Try the epoch that has just ended."""
-        power = epoch.bit_length() - 1
-        if epoch % max(1, 2 ** (power - 3)):
-            return
-        self._try(voted.total(), epoch, voted.tail, at_least=True)
-        if voted.tail is not None:
-            return
-        for start in voted.starts:
-            if start.next_visits is not None:
-                n_elements = voted.n_updates - start.n_updates
-                self._try(voted.total_since(start), epoch, n_elements, at_least=False)
-        if epoch == 2**power:
-            voted.mark()
-
-    def _try(self, W: np.ndarray, epoch: int, tail: int | None, *, at_least: bool) -> None:
-        similarity = Bilinear(W, norm=self._norm)
-        n_right = 0
-        for part in slices(len(self._truth), max(1, _SCORES_AT_A_TIME // len(self._labels))):
-            scores = similarity.score(self._queries[part], self._items)
-            votes = majority_votes(self._nearest_labels(scores), int(self._labels.max()) + 1)
-            n_right += int(np.count_nonzero(votes.argmax(axis=1) == self._truth[part]))
-        accuracy = n_right / len(self._truth)
-        if accuracy > self.accuracy or (at_least and accuracy == self.accuracy):
-            self.accuracy, self.W, self.n_epochs, self.tail = accuracy, W, epoch, tail
-
-    def _nearest_labels(self, scores: np.ndarray) -> np.ndarray:
-        """Return the labels of each row's nearest, without what a search does for many rows."""
-        shape = len(scores), min(self._k, len(self._labels))
-        best, ids = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64)
-        kernels.scan_scores(scores, 0, np.full(len(scores), -1), best, ids)
-        return self._labels[np.take_along_axis(ids, np.lexsort((ids, -best)), axis=1)]
-
-
 def _base(norm: str) -> Any:
     return as_similarity("dot" if norm == "none" else norm)
 
@@ -442,21 +342,6 @@ def _targets_among(X: Rows, members: np.ndarray, k: int, norm: str) -> np.ndarra
         matches = _base(norm).neighbors(rows, rows, n_found, exclude_self=True)
         found[:, :n_found] = members[matches.ids]
     return found
-
-
-def _held_out(y: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Return which rows are not learned from: that share of every class, rounded down."""
-    rng = np.random.default_rng(seed)
-    held_out = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        members = rng.permutation(np.flatnonzero(y == label))
-        held_out[members[: int(fraction * len(members))]] = True
-    if not held_out.any():
-        raise ValueError(
-            f"validation_fraction is {fraction}, which leaves no row of any class to validate "
-            "with: raise it, or set early_stopping to False."
-        )
-    return held_out
 
 
 def _checksum(X: Rows, y: np.ndarray) -> int:

@@ -2,13 +2,15 @@
 
 A block of rows is scored by one matrix product. A mistake adds x dᵀ to A, so it changes the scores
 of later rows by (x_a · x)(d · x_b): two vectors, of which the block keeps one pair a mistake. With
-the Gram matrix at hand they are sums of a few of its rows.
+the Gram matrix at hand they are sums of a few of its rows. For the cosine all this is in single
+precision, and what rounding could decide is computed again in double.
 
 Where mistakes are rare, each row keeps a lower bound of its margin, which every mistake lowers by
 as much as it can have done harm. A row whose bound is above 0 is no mistake and is not scored.
 
 The diagonal form has neither: what a mistake adds to it is of full rank in the scores. There each
-mistake ends its block.
+mistake ends its block. While mistakes are many, a diagonal, and narrow rows of any form, are
+visited each by a product of its own, in one compiled loop.
 """
 
 from functools import cached_property
@@ -16,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from likewise import kernels
-from likewise._validation import Rows
+from likewise._validation import Rows, is_sparse
 from likewise.learners._voted import Form, Updates, VotedSum
 from likewise.similarities._rows import (
     map_rows,
@@ -29,11 +31,13 @@ from likewise.similarities._rows import (
 
 _NORMS = {"none": 0, "cosine": 0, "dice": 1, "jaccard": 2}  # cosine: the rows have unit length
 
-GRAM_BYTES = 2**30  # up to 11,585 rows
+GRAM_BYTES = 2**30  # up to 11,585 rows; in single precision 16,384
 _SCORES_IN_BLOCK = 2**21
 _MOST_ROWS_IN_BLOCK = 256
-_MISTAKES_IN_BLOCK = 24  # about as many as cost no more than another product
+_WIDEST_SINGLE = 2_048  # beyond, too much would have to be computed again
+_MISTAKES_IN_BLOCK = 32  # about as many as cost no more than another product
 _CAPACITY = 64
+_NARROW = 32  # features, up to which a product for each visit is soon done
 _RARE = 0.02  # below this share of mistakes, bounds are worth their keep
 
 
@@ -46,6 +50,8 @@ class SortedRows:
         Number of each row before it was sorted.
     X : array or CSR
         Of unit length for the cosine.
+    rounded : array or CSR
+        The same in single precision, where that can decide most; else the same.
     labels : (n,) int64
     segments : (n_classes + 1,) int64
         Where the classes begin.
@@ -59,12 +65,22 @@ class SortedRows:
         self.X = to_unit_length(X) if norm == "cosine" else X
         self.norm = _NORMS[norm]
         self.sizes = sums(X) if self.norm else np.zeros(len(labels))
+        # Rows of unit length: how far off single precision is follows from their width alone.
+        single = norm == "cosine" and not is_sparse(X) and X.shape[1] <= _WIDEST_SINGLE
+        self.rounded = self.X.astype(np.float32) if single else self.X
 
     @cached_property
     def gram(self) -> np.ndarray:
         """All inner products, where there is room for them; else an empty matrix."""
-        n = len(self.labels)
-        return products(self.X, self.X) if n * n * 8 <= GRAM_BYTES else np.empty((0, 0))
+        n, dtype = len(self.labels), self.rounded.dtype
+        if n * n * dtype.itemsize > GRAM_BYTES:
+            return np.empty((0, 0), dtype)
+        return products(self.rounded, self.rounded)
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The rows as columns."""
+        return np.ascontiguousarray(self.X.T)
 
     def inverse_norms(self, rows: np.ndarray, partners: np.ndarray) -> np.ndarray:
         """Return 1/N of pairs of rows, 0 where N is 0."""
@@ -102,19 +118,24 @@ class Visits:
     ) -> None:
         n, k = targets.shape
         self.rows, self.voted = rows, voted
-        self._group, self._reach = group, reach
-        self._spans = rows.segments[reach]
-        self._targets = np.maximum(targets, 0)
-        pairs = np.repeat(np.arange(n), k), self._targets.ravel()
-        self._target_weights = rows.inverse_norms(*pairs).reshape(n, k) * (targets >= 0)
-        sizes = self._spans[:, 1] - self._spans[:, 0] + self._spans[:, 3] - self._spans[:, 2]
-        self._n_others = np.minimum(sizes, k)[group]
-        self._inverse = self._inverse_norm_bounds()
-        self._mistakes = np.empty(_CAPACITY, np.int64)
-        self._others = np.empty((_CAPACITY, k), np.int64)
-        self._other_weights = np.empty((_CAPACITY, k))
-        no_pairs = voted.form == "diagonal"
-        self._left, self._right = (np.empty((0 if no_pairs else _CAPACITY, n)) for _ in range(2))
+        spans = rows.segments[reach]
+        n_reached = spans[:, 1] - spans[:, 0] + spans[:, 3] - spans[:, 2]
+        present, targets = targets >= 0, np.maximum(targets, 0)
+        weights = rows.inverse_norms(np.repeat(np.arange(n), k), targets.ravel()).reshape(n, k)
+        self._problem = kernels.SilaProblem(
+            rows.norm, voted.form == "symmetric", rows.sizes, rows.original, rows.segments, reach,
+            spans, group, targets, weights * present, *_inverse_norm_bounds(rows, spans, group),
+            np.minimum(n_reached, k)[group],
+        )  # fmt: skip
+        diagonal = voted.form == "diagonal"
+        self._often = often_enough(rows, diagonal)
+        capacity = _CAPACITY if self._often >= 1 else max(n, _CAPACITY)
+        self._mistakes = np.empty(capacity, np.int64)
+        self._others = np.empty((capacity, k), np.int64)
+        self._other_weights = np.empty((capacity, k))
+        shape = 1 if diagonal else _CAPACITY, n
+        self._left, self._right = (np.empty(shape, rows.rounded.dtype) for _ in range(2))
+        self._most_rows = min(_MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n))
         self._bounds = np.full(n, -np.inf)
         self._tracking = False
         self._share = 0.5  # of mistakes, in the last epoch
@@ -127,11 +148,14 @@ class Visits:
             self.voted.n_visits += n
             return 0, 0
         self._order = order
+        scores = np.empty((self._most_rows, n), self.rows.rounded.dtype)
+        if self._share > self._often:
+            n_mistakes, n_scored, at = self._visit_each(), n, n
         while at < n:
             places = self._candidates(at)
             if len(places) == 0:
                 break
-            n_visited, n_new = self._visit(places)
+            n_visited, n_new = self._visit(places, scores)
             at = int(places[n_visited - 1]) + 1
             n_mistakes += n_new
             n_scored += n_visited
@@ -142,6 +166,22 @@ class Visits:
             self._bounds.fill(-np.inf)
         return n_mistakes, n_scored
 
+    def _visit_each(self) -> int:
+        """Visit all rows, each by a product of its own, and learn from mistakes."""
+        voted, order = self.voted, self._order
+        inner = self.rows.gram if self.rows.norm == 2 else np.empty((1, 0))
+        n_mistakes = kernels.visit_each(
+            order, self.rows.columns, np.atleast_2d(voted.A), np.atleast_2d(voted.weighted),
+            voted.n_visits, voted.form == "diagonal", self._problem, inner, self._mistakes,
+            self._others, self._other_weights,
+        )  # fmt: skip
+        if n_mistakes:
+            updates = None
+            if voted.tail is not None:
+                updates = self._updates(order, np.arange(len(order)), slice(0, n_mistakes))
+            voted.note(n_mistakes, voted.n_visits + int(self._mistakes[0]), updates)
+        return n_mistakes
+
     def _candidates(self, at: int) -> np.ndarray:
         """Return the places, from `at` on, of the next rows that may be mistakes."""
         n = len(self._order)
@@ -149,32 +189,32 @@ class Visits:
             size = 1 / max(self._share, 1 / n)  # each mistake ends its block
         else:
             size = _MISTAKES_IN_BLOCK / max(self._share, 1 / n)
-        size = int(min(max(size, 1), _MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n)))
+        size = int(min(max(size, 1), self._most_rows))
         if not self._tracking:
             return np.arange(at, min(at + size, n))
         return at + np.flatnonzero(self._bounds[self._order[at:]] <= 0)[:size]
 
-    def _visit(self, places: np.ndarray) -> tuple[int, int]:
+    def _visit(self, places: np.ndarray, scores: np.ndarray) -> tuple[int, int]:
         """Visit rows until a mistake makes the rest of the block worthless; learn from mistakes."""
         rows = self._order[places]
         X, voted = self.rows.X, self.voted
-        diagonal, symmetric = voted.form == "diagonal", voted.form == "symmetric"
-        block = products(map_rows(X[rows], voted.A), X)
-        gram = np.empty((0, 0)) if diagonal else self.rows.gram
-        inner, inner_rows = np.empty((0, 0)), rows
+        queries = map_rows(X[rows], voted.A)
+        block = self._block(queries, scores)
+        diagonal = voted.form == "diagonal"
+        gram = np.empty((0, 0), block.dtype) if diagonal else self.rows.gram
+        inner, inner_rows = np.empty((1, 0)), rows
         if self.rows.norm == 2:
             inner = self.rows.gram
             if len(inner) == 0:
                 inner, inner_rows = products(X[rows], X), np.arange(len(rows))
+        exact = (np.empty((0, 0)),) * 2 if self.rows.rounded is X else (queries, X)
         at = n_mistakes = 0
         while True:
             before = n_mistakes
             at, n_mistakes = kernels.visit_rows(
-                at, rows, places, self._order, block, self.rows.norm, self.rows.sizes, inner,
-                inner_rows, self._spans, self.rows.segments, self._reach, self._group,
-                self.rows.original, self._targets, self._target_weights, *self._inverse,
-                self._n_others, gram, symmetric, self._left, self._right, n_mistakes,
-                self._mistakes, self._others, self._other_weights, self._tracking, self._bounds,
+                at, rows, places, self._order, block, *exact, self._problem, inner, inner_rows,
+                gram, self._left, self._right, n_mistakes, self._mistakes, self._others,
+                self._other_weights, self._tracking, self._bounds,
             )  # fmt: skip
             if n_mistakes == before or diagonal or len(gram):
                 break
@@ -184,10 +224,18 @@ class Visits:
             voted.add(made)
         return at, n_mistakes
 
+    def _block(self, queries: Rows, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of queries with all rows; if dense, in the array that is given."""
+        rounded = self.rows.rounded
+        if is_sparse(rounded):
+            return products(queries, rounded)
+        narrowed = queries.astype(rounded.dtype, copy=False)
+        return np.matmul(narrowed, rounded.T, out=scores[: len(queries)])
+
     def _updates(self, rows: np.ndarray, places: np.ndarray, which: slice) -> Updates:
         at = self._mistakes[which]
-        partners = self._targets[rows[at]], self._others[which]
-        weights = self._target_weights[rows[at]], -self._other_weights[which]
+        partners = self._problem.targets[rows[at]], self._others[which]
+        weights = self._problem.target_weights[rows[at]], -self._other_weights[which]
         return Updates(
             rows[at], np.hstack(partners), np.hstack(weights), self.voted.n_visits + places[at]
         )
@@ -200,28 +248,39 @@ class Visits:
         self._left[last], self._right[last] = (X @ pair.T).T
         if self._tracking:
             kernels.lower_bounds(
-                self._left[last], self._right[last], self.voted.form == "symmetric",
-                self.rows.segments, self._reach, self._group, self._targets,
-                self._target_weights, *self._inverse, self._n_others, self._bounds,
-            )  # fmt: skip
+                self._left[last], self._right[last], self._problem, X.shape[1], self._bounds
+            )
 
-    def _inverse_norm_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the most and the least that 1/N can be between a row and its others."""
-        n, sizes = len(self._group), self.rows.sizes
-        if self.rows.norm == 0:
-            return np.ones(n), np.ones(n)
-        least, most = np.empty(len(self._spans)), np.empty(len(self._spans))
-        for number, (a, b, c, d) in enumerate(self._spans):
-            others = np.concatenate([sizes[a:b], sizes[c:d]])
-            positive = others[others > 0]  # what is zero scores 0, whatever is learned
-            least[number] = positive.min(initial=np.inf)
-            most[number] = positive.max(initial=0.0)
-        least, most = least[self._group], most[self._group]
-        # xᵀy ≤ min(‖x‖₁, ‖y‖₁) for values in [0, 1], so Jaccard's N is at least the larger
-        smallest = sizes + least if self.rows.norm == 1 else np.maximum(sizes, least)
-        largest = sizes + most
-        inverse = [np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)]
-        return inverse[0], inverse[1]
+
+def often_enough(rows: SortedRows, diagonal: bool) -> float:
+    """Return the share of mistakes above which a product for each visit beats blocks."""
+    n, n_features = rows.X.shape
+    if is_sparse(rows.X) or (rows.norm == 2 and len(rows.gram) == 0):
+        return 1.0
+    if diagonal:  # each mistake ends its block
+        return 0.01 + n * n_features / 4e6
+    return 0.1 if n_features <= _NARROW else 1.0
+
+
+def _inverse_norm_bounds(
+    rows: SortedRows, spans: np.ndarray, group: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the most and the least that 1/N can be between a row and its others."""
+    n, sizes = len(group), rows.sizes
+    if rows.norm == 0:
+        return np.ones(n), np.ones(n)
+    least, most = np.empty(len(spans)), np.empty(len(spans))
+    for number, (a, b, c, d) in enumerate(spans):
+        others = np.concatenate([sizes[a:b], sizes[c:d]])
+        positive = others[others > 0]  # what is zero scores 0, whatever is learned
+        least[number] = positive.min(initial=np.inf)
+        most[number] = positive.max(initial=0.0)
+    least, most = least[group], most[group]
+    # xᵀy ≤ min(‖x‖₁, ‖y‖₁) for values in [0, 1], so Jaccard's N is at least the larger
+    smallest = sizes + least if rows.norm == 1 else np.maximum(sizes, least)
+    largest = sizes + most
+    inverse = [np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)]
+    return inverse[0], inverse[1]
 
 
 def starting_matrix(n_features: int, form: Form, init: str, norm: str) -> np.ndarray:

@@ -130,11 +130,23 @@ class VotedSum:
         added, weighted = updates.totals(self.X, self.form, once, updates.visits)
         self.A += added
         self.weighted += weighted
-        self.n_updates += len(updates)
+        self.note(len(updates), int(updates.visits[0]), updates if self.tail else None)
+
+    def note(self, n_updates: int, first: int, updates: Updates | None) -> None:
+        """Take note of updates that are in A and its sum already.
+
+        Parameters
+        ----------
+        n_updates, first : int
+            How many, and the visits before the first of them.
+        updates : Updates or None
+            Asked for where there is a tail.
+        """
+        self.n_updates += n_updates
         for start in self.starts:
             if start.next_visits is None:
-                start.next_visits = int(updates.visits[0])
-        if self.tail is not None:
+                start.next_visits = first
+        if updates is not None and self.tail is not None:
             self.recent = self.recent.then(updates)[-self.tail :]
 
     def mark(self) -> None:

@@ -15,6 +15,7 @@ from likewise.server._records import (
     KeyTakenError,
     NotPossibleError,
     NotThereError,
+    StoreAwayError,
     WrongRequestError,
 )
 from likewise.server._safety import Safety
@@ -26,6 +27,7 @@ _STATUS: dict[type[Exception], int] = {
     NotThereError: 404,
     KeyTakenError: 409,
     NotPossibleError: 409,
+    StoreAwayError: 503,
     WrongRequestError: 422,
 }
 
@@ -84,7 +86,8 @@ def _version() -> str:
 
 def _answer_with(status: int) -> Any:
     async def answer(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, status)
+        headers = {"retry-after": "1"} if status == 503 else None
+        return JSONResponse({"error": str(error)}, status, headers)
 
     return answer
 

@@ -33,7 +33,7 @@ class Explorer:
         self._service = service
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="exploring")
         self._lock = Lock()
-        self._made: dict[str, tuple[Any, Future[Any]]] = {}
+        self._made: dict[str, tuple[Any, Future[Any] | None]] = {}
 
     def close(self) -> None:
         """Stop computing."""
@@ -234,15 +234,15 @@ class Explorer:
     def _once(self, name: str, about: Any, make: Callable[[], Any]) -> Any:
         """Return what was made about something, the latest there is, or None until there is."""
         with self._lock:
-            known = self._made.get(name)
-            if known is None or (known[0] != about and known[1].done()):
-                earlier = (
-                    known[1].result() if known is not None and not known[1].exception() else None
-                )
-                made = self._pool.submit(_alone, make)
-                self._made[name] = about, made
-                return earlier
-            return known[1].result() if known[1].done() else None
+            known, made = self._made.get(name, (None, None))
+            found = made.result() if made is not None and _is_there(made) else None
+            if made is None or (made.done() and (known != about or found is None)):
+                self._made[name] = about, self._pool.submit(_alone, make)
+            return found
+
+
+def _is_there(made: Future[Any]) -> bool:
+    return made.done() and made.exception() is None
 
 
 def _alone(make: Callable[[], Any]) -> Any:
@@ -283,18 +283,14 @@ def _curve(values: np.ndarray) -> wire.Curve:
 
 def plane_of(scores: np.ndarray) -> np.ndarray:
     """Return points in the plane whose inner products are near the scores: classical scaling."""
-    from scipy.sparse.linalg import eigsh
+    from scipy.linalg import eigh
 
     symmetric = (scores + scores.T).astype(np.float64) / 2
     centred = symmetric - symmetric.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
-    if len(centred) > 10:
-        start = np.random.default_rng(0).normal(size=len(centred))
-        values, vectors = eigsh(centred, k=2, which="LA", v0=start)
-    else:
-        values, vectors = np.linalg.eigh(centred)
-    order = np.argsort(-values)[:2]
-    points = vectors[:, order] * np.sqrt(np.maximum(values[order], 0))
+    n = len(centred)
+    values, vectors = eigh(centred, subset_by_index=(max(n - 2, 0), n - 1))
+    points = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
     points = np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
     reach = np.abs(points).max()
     return np.asarray(points / reach if reach > 0 else points)

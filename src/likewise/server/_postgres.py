@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.exceptions import require_extra
+from likewise.server._records import StoreAwayError
 from likewise.server._store import Store
 
 _SCHEMA = """
@@ -103,8 +104,8 @@ class PostgresStore(Store):
                 return
             if self._connection.closed:
                 if self._leads:  # the lock went with the connection: another may lead by now
-                    raise ConnectionError("the connection to PostgreSQL was lost.")
-                self._connect()
+                    raise StoreAwayError("the connection to PostgreSQL was lost.")
+                self._connect_again()
             self._depth = 1
             try:
                 with self._connection.transaction():
@@ -113,8 +114,16 @@ class PostgresStore(Store):
                             "set transaction isolation level repeatable read, read only"
                         )
                     yield
+            except self._psycopg.OperationalError as error:
+                raise StoreAwayError("PostgreSQL does not answer just now.") from error
             finally:
                 self._depth = 0
+
+    def _connect_again(self) -> None:
+        try:
+            self._connect()
+        except self._psycopg.OperationalError as error:
+            raise StoreAwayError("PostgreSQL cannot be reached just now.") from error
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         cursor = self._connection.execute(sql.replace("?", "%s"), values)

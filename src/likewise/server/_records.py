@@ -20,6 +20,10 @@ class WrongRequestError(ValueError):
     """A request that says what does not fit the model."""
 
 
+class StoreAwayError(OSError):
+    """A store that cannot be reached just now."""
+
+
 class NotPossibleError(ValueError):
     """What cannot be done with things as they are."""
 
@@ -76,8 +80,11 @@ class Verdict:
 
     @property
     def beats(self) -> bool:
-        """Whether it wins by more than one standard error of chance."""
-        return self.won - self.lost > (self.won + self.lost) ** 0.5
+        """Whether it wins by more than two standard errors of chance.
+
+        Candidates come again and again, and one error would let luck through before long.
+        """
+        return self.won - self.lost > 2 * (self.won + self.lost) ** 0.5
 
 
 @dataclass(frozen=True)

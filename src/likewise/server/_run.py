@@ -26,21 +26,20 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
     require_extra("fastapi", "server", "a server")
     from likewise.server._app import create_app
 
-    listening = _listen(settings.host, settings.port)
-    port = listening.getsockname()[1]
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    config = uvicorn.Config(
-        create_app(settings),
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=_MOST_AT_ONCE,
-        timeout_keep_alive=65,
-        timeout_graceful_shutdown=_SECONDS_TO_FINISH,
-    )
-    server = _Server(config, lambda: on_ready(f"http://{host}:{port}"))
-    server.run(sockets=[listening])
+    with _listen(settings.host, settings.port) as listening:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{host}:{listening.getsockname()[1]}"
+        config = uvicorn.Config(
+            create_app(settings),
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_AT_ONCE,
+            timeout_keep_alive=65,
+            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+        )
+        _server(config, lambda: on_ready(address)).run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -55,7 +54,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise OSError(f"cannot listen at {host}, port {port}: {error.strerror}.") from error
 
 
-def _Server(config: Any, on_ready: Callable[[], None]) -> Any:
+def _server(config: Any, on_ready: Callable[[], None]) -> Any:
     import uvicorn
 
     class Server(uvicorn.Server):

@@ -24,6 +24,7 @@ from likewise.server._records import (
     NotPossibleError,
     NotThereError,
     Pulse,
+    StoreAwayError,
     StoredItem,
     WrongRequestError,
 )
@@ -63,6 +64,7 @@ class Service:
         except BaseException:
             self.store.close()
             raise
+        self.store_is_there = True
         self._stopping = Event()
         self._follower = Thread(target=self._follow, name="following", daemon=True)
         self.learning: LearningProcess | None = None
@@ -120,12 +122,9 @@ class Service:
         while not self._stopping.wait(_LOOK_EVERY):
             try:
                 self.follow()
-            except Exception:  # the store may be away for a while: look again
-                self.store_is_there = False
-            else:
                 self.store_is_there = True
-
-    store_is_there = True
+            except StoreAwayError:
+                self.store_is_there = False
 
     def follow(self) -> Pulse:
         """Take over what has changed in the store: items, and the live version."""

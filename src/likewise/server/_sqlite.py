@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise.server._records import StoreAwayError
 from likewise.server._store import Store
 
 _SCHEMA = """
@@ -75,7 +76,7 @@ class SqliteStore(Store):
     def _transaction(self, *, reads: bool = False) -> Iterator[None]:
         with self._lock:
             if self._depth == 0:
-                self._connection.execute("begin" if reads else "begin immediate")
+                self._begin("begin" if reads else "begin immediate")
             self._depth += 1
             try:
                 yield
@@ -87,6 +88,12 @@ class SqliteStore(Store):
             self._depth -= 1
             if self._depth == 0:
                 self._connection.commit()
+
+    def _begin(self, how: str) -> None:
+        try:
+            self._connection.execute(how)
+        except sqlite3.OperationalError as error:  # someone else writes, and does not end
+            raise StoreAwayError(f"the store cannot be written just now: {error}.") from error
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()

@@ -1,0 +1,37 @@
+"""``likewise export``: write a model for an engine of one's own."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from likewise.cli._show import Show, reported
+
+
+@reported
+def command(
+    show: Show,
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    to: Annotated[str, typer.Option(help="numpy, faiss, usearch or pgvector.")],
+    items: Annotated[
+        str | None, typer.Option(help="The table of the items; without it only queries' side.")
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path(
+        "export"
+    ),
+) -> None:
+    """Write what another program needs to search by a model, and a page that says how."""
+    from likewise.cli._inputs import ids_of, open_model
+    from likewise.index import export
+    from likewise.tables import read_table
+
+    table = None if items is None else read_table(items)
+    opened = open_model(model, None if table is None else table.rows)
+    numbers = None if table is None else opened.transform(table.rows)
+    ids = None if table is None else ids_of(table, opened.columns.id_)
+    written = export(opened.similarity_, output, to, ids, numbers)
+    show.result(
+        {"to": to, "files": [str(path) for path in written]},
+        *(str(path) for path in written),
+        f"{output / 'README.md'} says how to search with it.",
+    )

@@ -1,0 +1,225 @@
+"""``likewise index``: build an index, search it, tune it, check it."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from likewise.cli._show import Show, WrongUse, reported
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Store items, and find those most alike to a query.",
+)
+
+Index = Annotated[str, typer.Argument(help="An index file.")]
+Model = Annotated[
+    str | None, typer.Option(help="The model file, for queries that are rows of a table or text.")
+]
+Queries = Annotated[str | None, typer.Option(help="A table of queries.")]
+
+
+@app.command()
+@reported
+def build(
+    show: Show,
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    items: Annotated[str, typer.Option(help="The table of the items.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The index file to write.")] = Path(
+        "items.index"
+    ),
+    engine: Annotated[str, typer.Option(help="auto, exact, faiss, usearch or pgvector.")] = "auto",
+    fold: Annotated[str, typer.Option(help="auto, query, both or rerank.")] = "auto",
+    url: Annotated[str | None, typer.Option(help="For pgvector: postgresql://...")] = None,
+    table: Annotated[str | None, typer.Option(help="For pgvector: the table's name.")] = None,
+    field: Annotated[
+        list[str], typer.Option(help="Keep a column beside the items, for --where (repeatable).")
+    ] = [],  # noqa: B006 (typer reads the default from here)
+) -> None:
+    """Put the items of a table into an index."""
+    from likewise import Index as IndexOfItems
+    from likewise import show_progress
+    from likewise.cli._inputs import check_places, ids_of, no_column, open_model
+    from likewise.tables import read_table
+
+    check_places(output=output)
+    source = read_table(items)
+    opened = open_model(model, source.rows)
+    columns = list(getattr(source.rows, "column_names", []))
+    for name in field:
+        if name not in columns:
+            raise no_column("--field", name, items, columns)
+    index = IndexOfItems(opened.similarity_, engine, url=url, table=table, fold=fold)
+    with show_progress(not show.quiet):
+        index.add(
+            ids_of(source, opened.columns.id_),
+            opened.transform(source.rows),
+            {name: source.rows.column(name).to_pylist() for name in field},
+        )
+    index.save(output)
+    told = _told(index)
+    show.result({**told, "index": str(output)}, *_lines(told), f"written to {output}")
+
+
+@app.command()
+@reported
+def search(
+    show: Show,
+    index: Index,
+    query: Annotated[
+        str,
+        typer.Option(
+            help="A stored id, a JSON list of numbers; with --model also a JSON object or text; "
+            'with --queries "row 17".'
+        ),
+    ],
+    model: Model = None,
+    queries: Queries = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many to find.")] = 10,
+    where: Annotated[
+        list[str], typer.Option(help="Only items with field=value (repeatable).")
+    ] = [],  # noqa: B006
+) -> None:
+    """Find the items most alike to a query."""
+    from likewise.evaluation import Table
+
+    opened = _open(index)
+    found = opened.search(_query(opened, query, model, queries), k, _conditions(where)).row(0)
+    show.result(
+        {"query": query, "matches": [{"id": i, "score": score} for i, score in found]},
+        Table(("id", "score"), [(str(i), f"{score:.4f}") for i, score in found]),
+    )
+
+
+@app.command()
+@reported
+def tune(
+    show: Show,
+    index: Index,
+    recall: Annotated[float, typer.Option(help="The share of the best to be found.")] = 0.95,
+    model: Model = None,
+    queries: Queries = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="The best how many.")] = 10,
+) -> None:
+    """Find the least effort that serves a recall, and keep it in the file."""
+    opened = _open(index)
+    tuning = opened.tune(recall, _rows_of(model, queries), k)
+    opened.save(index)
+    show.result(
+        {
+            "target": tuning.target,
+            "recall": tuning.recall,
+            "effort": tuning.effort,
+            "steps": [vars(step) for step in tuning.steps],
+        },
+        str(tuning),
+    )
+
+
+@app.command()
+@reported
+def check(
+    show: Show,
+    index: Index,
+    model: Model = None,
+    queries: Queries = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="The best how many.")] = 10,
+) -> None:
+    """Say what an index holds, and which share of the best items it finds."""
+    opened = _open(index)
+    told = _told(opened)
+    if len(opened):
+        told["served_recall"] = opened.served_recall(_rows_of(model, queries), k)
+    show.result(told, *_lines(told))
+
+
+def _open(path: str) -> Any:
+    from likewise import Index as IndexOfItems
+    from likewise import load
+
+    opened = load(path)
+    if not isinstance(opened, IndexOfItems):
+        raise WrongUse(f"{path} holds a {type(opened).__name__}, not an index.")
+    return opened
+
+
+def _told(index: Any) -> dict[str, Any]:
+    return {
+        "items": len(index),
+        "engine": index.engine,
+        "reason": index.reason,
+        "exact": index.is_exact,
+        "effort": index.effort,
+        "similarity": repr(index.similarity),
+    }
+
+
+def _lines(told: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{told['items']} items, by {told['similarity']}",
+        f"engine {told['engine']}: {told['reason']}",
+        "every search is exact" if told["exact"] else f"approximate, effort {told['effort']}",
+    ]
+    if "served_recall" in told:
+        lines.append(f"served recall: {told['served_recall']:.4f}")
+    return lines
+
+
+def _query(index: Any, said: str, model: str | None, queries: str | None) -> Any:
+    """Return what was asked for: a stored id, numbers, or a row that the model reads."""
+    from likewise.cli._inputs import find_row, open_model, row_of, typed_row
+    from likewise.tables import read_table
+
+    if queries is not None:
+        if model is None:
+            raise WrongUse("--queries is a table, and --model is needed to read it.")
+        table = read_table(queries)
+        opened = open_model(model, table.rows)
+        columns = opened.query_columns or opened.columns
+        return opened.transform_queries(row_of(table, find_row(table, columns.id_, said)))
+    if said.lstrip().startswith("["):
+        try:
+            return [json.loads(said)]
+        except ValueError as error:
+            raise WrongUse(f"--query is not a JSON list: {error}.") from error
+    name = said.removeprefix("id ")
+    stored = [i for i in (name, int(name) if name.isdecimal() else name) if i in index]
+    if stored or model is None:
+        return stored[0] if stored else name
+    opened = open_model(model)
+    typed = typed_row(opened.query_columns or opened.columns, said)
+    return name if typed is None else opened.transform_queries(typed)
+
+
+def _rows_of(model: str | None, queries: str | None) -> Any:
+    from likewise.cli._inputs import open_model
+    from likewise.tables import read_table
+
+    if queries is None:
+        return None
+    table = read_table(queries)
+    if model is None:
+        raise WrongUse("--queries is a table, and --model is needed to read it.")
+    return open_model(model, table.rows).transform_queries(table.rows)
+
+
+def _conditions(where: list[str]) -> dict[str, Any] | None:
+    conditions: dict[str, Any] = {}
+    for said in where:
+        name, equals, value = said.partition("=")
+        if not equals:
+            raise WrongUse(f"--where must be field=value, but {said!r} was given.")
+        conditions.setdefault(name, []).extend(_readings(value))
+    return conditions or None
+
+
+def _readings(value: str) -> list[Any]:
+    """Return what a value may be: its text, and the number or boolean that it spells."""
+    try:
+        spelt = json.loads(value)
+    except ValueError:
+        return [value]
+    return [value, spelt] if isinstance(spelt, int | float | bool) else [value]

@@ -1,0 +1,248 @@
+"""A similarity and its items for an engine of one's own, to be used without likewise."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise._validation import check_choice, is_sparse
+from likewise.exceptions import NotFoldableError, require_extra
+from likewise.index._checks import check_ids, check_items
+from likewise.index._kinds import ALL_METRICS, KINDS
+from likewise.index._serving import Serving, plan
+from likewise.similarities import Bilinear, Mahalanobis, Metric, Similarity
+
+_METRICS: dict[str, tuple[Metric, ...]] = {
+    "numpy": ALL_METRICS,
+    "faiss": KINDS["faiss"].metrics,
+    "usearch": ALL_METRICS,
+    "pgvector": ALL_METRICS,
+}
+_OPERATORS: dict[Metric, tuple[str, str]] = {
+    "inner_product": ("<#>", "vector_ip_ops"),
+    "cosine": ("<=>", "vector_cosine_ops"),
+    "euclidean": ("<->", "vector_l2_ops"),
+}
+
+
+def export(
+    similarity: Similarity,
+    folder: str | os.PathLike[str],
+    to: str,
+    ids: Any = None,
+    items: Any = None,
+) -> list[Path]:
+    """Write what another program needs to search by a similarity, and a page that says how.
+
+    Parameters
+    ----------
+    similarity : Bilinear or Mahalanobis
+        One that folds.
+    folder : str or path-like
+        Made if it is not there; files of the same names are replaced.
+    to : {"numpy", "faiss", "usearch", "pgvector"}
+    ids, items : optional
+        Without them only the query's side is written.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+    """
+    check_choice(to, "to", _METRICS)
+    if not isinstance(similarity, Bilinear | Mahalanobis):
+        raise NotFoldableError(
+            f"similarity is {similarity!r}, which does not fold into another engine: serve it by "
+            "an Index."
+        )
+    serving = plan(similarity, "auto", None, _METRICS[to], to)
+    if serving.reranks:
+        raise NotFoldableError(
+            f"norm {similarity.norm!r} does not fold into another engine: serve it by an Index."  # type: ignore[union-attr]
+        )
+    rows = None
+    if items is not None:
+        names = check_ids(range(len(items)) if ids is None else ids)
+        rows = check_items(similarity, items, len(names))
+        rows = np.asarray(_dense(serving.fold_items(rows)), np.float32)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    written = [_save_array(target / "fold.npy", _query_map(serving))]
+    if rows is not None:
+        written += _WRITERS[to](target, names, rows, serving)
+    page = target / "README.md"
+    page.write_text(_page(serving, to, with_items=rows is not None), encoding="utf8")
+    return [*written, page]
+
+
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if is_sparse(rows) else rows
+
+
+def _query_map(serving: Serving) -> np.ndarray:
+    """Return what a query is multiplied by."""
+    similarity = serving.similarity
+    if isinstance(similarity, Mahalanobis):
+        return similarity.L.T
+    assert isinstance(similarity, Bilinear)
+    return similarity.W
+
+
+def _save_array(path: Path, array: np.ndarray) -> Path:
+    np.save(path, np.ascontiguousarray(array, dtype=np.float32), allow_pickle=False)
+    return path
+
+
+def _save_ids(folder: Path, ids: list[Any]) -> Path:
+    path = folder / "ids.json"
+    path.write_text(json.dumps(ids), encoding="utf8")
+    return path
+
+
+def _numpy(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+    return [_save_ids(folder, ids), _save_array(folder / "items.npy", rows)]
+
+
+def _faiss(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+    faiss = require_extra("faiss", "faiss", "an export to faiss")
+    kind = faiss.IndexFlatL2 if serving.metric == "euclidean" else faiss.IndexFlatIP
+    index = kind(rows.shape[1])
+    index.add(rows)
+    path = folder / "items.faiss"
+    faiss.write_index(index, str(path))
+    return [_save_ids(folder, ids), path]
+
+
+def _usearch(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+    usearch = require_extra("usearch.index", "usearch", "an export to usearch")
+    metric = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}[serving.metric]
+    index = usearch.Index(ndim=rows.shape[1], metric=metric, dtype="f32")
+    index.add(np.arange(len(rows), dtype=np.uint64), rows)
+    path = folder / "items.usearch"
+    index.save(str(path))
+    return [_save_ids(folder, ids), path]
+
+
+def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+    kind = "bigint" if all(isinstance(identifier, int) for identifier in ids) else "text"
+    path = folder / "items.sql"
+    with path.open("w", encoding="utf8") as file:
+        file.write("create extension if not exists vector;\n")
+        file.write(
+            f"create table items (id {kind} primary key, embedding vector({rows.shape[1]}));\n"
+        )
+        file.write("copy items (id, embedding) from stdin;\n")
+        for identifier, row in zip(ids, rows, strict=True):
+            numbers = ",".join(f"{value:.9g}" for value in row.tolist())
+            file.write(f"{_copied(identifier)}\t[{numbers}]\n")
+        file.write("\\.\n")
+        file.write(
+            f"create index on items using hnsw (embedding {_OPERATORS[serving.metric][1]});\n"
+        )
+    return [path]
+
+
+def _copied(identifier: Any) -> str:
+    """Return an id as COPY reads it."""
+    text = str(identifier).replace("\\", "\\\\")
+    return text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+_WRITERS: dict[str, Callable[..., list[Path]]] = {
+    "numpy": _numpy,
+    "faiss": _faiss,
+    "usearch": _usearch,
+    "pgvector": _pgvector,
+}
+
+
+def _page(serving: Serving, to: str, *, with_items: bool) -> str:
+    fold = _query_map(serving)
+    times = "query @ fold" if fold.ndim == 2 else "query * fold"
+    lines = [
+        f"# {serving.similarity!r}, for {to}",
+        "",
+        f"The engine computes: {serving.metric.replace('_', ' ')}. Multiply each query before it "
+        "is sent:",
+        "",
+        "```python",
+        "import json",
+        "import numpy as np",
+        "",
+        'fold = np.load("fold.npy")',
+        "query = ...  # one row of numbers",
+        f"folded = ({times}).astype(np.float32)",
+        *(_SEARCHES[to](serving) if with_items else []),
+        "```",
+        "",
+        _ITEMS[serving.stored],
+        "",
+    ]
+    return "\n".join(lines)
+
+
+_ITEMS = {
+    "given": "Items are stored as they are, and stay so when something new is learned: only "
+    "`fold.npy` changes.",
+    "unit": "Items are stored at unit length, and stay so when something new is learned: only "
+    "`fold.npy` changes.",
+    "folded": "Items are stored mapped by what was learned: when something new is learned they "
+    "must be written again.",
+}
+
+
+def _numpy_search(serving: Serving) -> list[str]:
+    scores = {
+        "inner_product": "items @ folded",
+        "cosine": "items @ folded / np.maximum(np.linalg.norm(items, axis=1), 1e-30)",
+        "euclidean": "-np.linalg.norm(items - folded, axis=1)",
+    }[serving.metric]
+    return [
+        'items, ids = np.load("items.npy"), json.load(open("ids.json"))',
+        f"scores = {scores}",
+        "print([ids[i] for i in np.argsort(-scores)[:10]])",
+    ]
+
+
+def _faiss_search(serving: Serving) -> list[str]:
+    return [
+        "import faiss",
+        "",
+        'index, ids = faiss.read_index("items.faiss"), json.load(open("ids.json"))',
+        "values, rows = index.search(folded[None], 10)",
+        "print([ids[i] for i in rows[0]])",
+    ]
+
+
+def _usearch_search(serving: Serving) -> list[str]:
+    return [
+        "from usearch.index import Index",
+        "",
+        'index, ids = Index.restore("items.usearch", view=True), json.load(open("ids.json"))',
+        "print([ids[i] for i in index.search(folded, 10).keys])",
+    ]
+
+
+def _pgvector_search(serving: Serving) -> list[str]:
+    operator = _OPERATORS[serving.metric][0]
+    return [
+        "# once: psql -f items.sql",
+        "import psycopg",
+        "from pgvector.psycopg import register_vector",
+        "",
+        'db = psycopg.connect("postgresql://...")',
+        "register_vector(db)",
+        f'query = "select id from items order by embedding {operator} %s limit 10"',
+        "print(db.execute(query, (folded,)).fetchall())",
+    ]
+
+
+_SEARCHES: dict[str, Callable[[Serving], list[str]]] = {
+    "numpy": _numpy_search,
+    "faiss": _faiss_search,
+    "usearch": _usearch_search,
+    "pgvector": _pgvector_search,
+}
