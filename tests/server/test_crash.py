@@ -84,7 +84,7 @@ def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, reques
     if kind == "sqlite":
         place, schema = str(tmp_path / "store.sqlite"), "likewise"
     else:
-        place, schema = request.getfixturevalue("postgres"), f"test_{secrets.token_hex(8)}"
+        place, schema = request.getfixturevalue("postgres_url"), f"test_{secrets.token_hex(8)}"
     reference = Reference(model, items, tmp_path / "reference.sqlite")
     chance = random.Random(0)
     triplets = digit_triplets(200_000, n_items=100)

@@ -223,9 +223,9 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         open_store(str(path))
 
 
-def test_a_database_that_went_away_is_reached_again(postgres):
-    store = open_store(postgres, schema=f"test_{secrets.token_hex(8)}")
-    other = open_store(postgres, schema="test_other")
+def test_a_database_that_went_away_is_reached_again(postgres_url):
+    store = open_store(postgres_url, schema=f"test_{secrets.token_hex(8)}")
+    other = open_store(postgres_url, schema="test_other")
     ((process,),) = store._run("select pg_backend_pid()")
     other._run("select pg_terminate_backend(?)", [process])
     with pytest.raises(StoreAwayError, match="does not answer just now"):

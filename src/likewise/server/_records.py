@@ -80,11 +80,11 @@ class Verdict:
 
     @property
     def beats(self) -> bool:
-        """Whether it wins by more than two standard errors of chance.
+        """Whether it wins by more than one and a half standard errors of chance.
 
-        Candidates come again and again, and one error would let luck through before long.
+        Candidates come again and again, and with less luck would be let through before long.
         """
-        return self.won - self.lost > 2 * (self.won + self.lost) ** 0.5
+        return self.won - self.lost > 1.5 * (self.won + self.lost) ** 0.5
 
 
 @dataclass(frozen=True)
