@@ -8,6 +8,7 @@ import tempfile
 import venv
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks._contender import ENVIRONMENTS, Contender
@@ -148,14 +149,18 @@ def _table(results: list[Result]) -> Table:
         if not result.answers:
             rows.append((result.name, result.failure or "", *[""] * (2 + len(extra))))
             continue
-        last = result.answers[-1]
+        middle = {
+            key: median(answer[key] for answer in result.answers if key in answer)
+            for key in extra
+            if any(key in answer for answer in result.answers)
+        }
         rows.append(
             (
                 result.name,
                 f"{result.seconds:.3g}",
                 "" if ours is None else f"{result.seconds / ours:.2f}",
                 f"{max(answer['peak_mb'] for answer in result.answers):.0f}",
-                *(f"{last[key]:.6g}" if key in last else "" for key in extra),
+                *(f"{middle[key]:.6g}" if key in middle else "" for key in extra),
             )
         )
     return Table(("", "seconds", "× likewise", "MB above data", *extra), rows)

@@ -23,6 +23,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
@@ -33,7 +34,7 @@ import numpy as np
 from likewise._validation import is_sparse
 from likewise.exceptions import ModelFileError
 
-__all__ = ["check_place", "load", "save", "whole_file"]
+__all__ = ["check_place", "from_bytes", "load", "save", "to_bytes", "whole_file"]
 
 _FORMAT_VERSION = 1
 _DEEPEST = 20  # levels of nesting in the header's JSON
@@ -105,15 +106,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save_file
 
     target = check_place(path)
-    writer = _Writer()
-    header = {
-        "format": "likewise",
-        "format_version": str(_FORMAT_VERSION),
-        "written_by": f"likewise {_package_version()}",
-        **writer.header_of(model),
-    }
+    header, tensors = _parts_of_file(model)
     with whole_file(target) as unfinished:
-        save_file(writer.tensors, unfinished, metadata=header)
+        save_file(tensors, unfinished, metadata=header)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -137,7 +132,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             before = _identity(source)
             with safe_open(source, framework="numpy") as file:
                 header = file.metadata() or {}
-                _check_origin(header, source)
+                _check_origin(header)
                 arrays: Any = file.get_tensor
                 if header.get("class") in _MAPPED:
                     arrays = MappedArrays(source)
@@ -152,6 +147,31 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(
             f"{source} is not a readable model: it is damaged or of another kind ({error})."
         ) from error
+
+
+def to_bytes(model: Any) -> bytes:
+    """Return what `save` writes, for a place that is no file."""
+    from safetensors.numpy import save as to_safetensors
+
+    header, tensors = _parts_of_file(model)
+    return to_safetensors(tensors, metadata=header)
+
+
+def from_bytes(data: bytes) -> Any:
+    """Read what `to_bytes` gave; as with `load`, nothing in it can run."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_safetensors
+
+    try:
+        tensors = from_safetensors(data)
+        # Eight bytes say how long the JSON is that follows: the format, as `from_safetensors`
+        # has just checked it. It gives the arrays alone.
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        header = header.get("__metadata__", {})
+    except (SafetensorError, ValueError) as error:
+        raise ModelFileError(f"the bytes are not a readable model: {error}") from error
+    _check_origin(header)
+    return _Reader(set(tensors), tensors.__getitem__).model_of(header)
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
@@ -182,7 +202,19 @@ def whole_file(target: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
-def _check_origin(header: dict[str, str], source: Path) -> None:
+def _parts_of_file(model: Any) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Return the header and the arrays that hold a model."""
+    writer = _Writer()
+    header = {
+        "format": "likewise",
+        "format_version": str(_FORMAT_VERSION),
+        "written_by": f"likewise {_package_version()}",
+        **writer.header_of(model),
+    }
+    return header, writer.tensors
+
+
+def _check_origin(header: dict[str, str]) -> None:
     if header.get("format") != "likewise":
         raise ModelFileError("it was not written by likewise.")
     version = header.get("format_version", "")
@@ -195,6 +227,7 @@ def _check_origin(header: dict[str, str], source: Path) -> None:
         )
 
 
+@cache
 def _package_version() -> str:
     from importlib.metadata import version
 

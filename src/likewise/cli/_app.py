@@ -15,6 +15,7 @@ from likewise.cli import (
     _learners,
     _reproduce,
     _search,
+    _serve,
 )
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ for module in (
     _search,
     _explain,
     _export,
+    _serve,
     _datasets,
     _learners,
     _reproduce,

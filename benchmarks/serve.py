@@ -1,0 +1,177 @@
+"""Searches of a running server: alone, while it learns, and the same search as a plain function.
+
+The load comes from the contender's own process; the server is another one, and its learner a third.
+Each run makes `searches` searches from `clients` connections, one after the other on each.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from itertools import cycle
+from pathlib import Path
+from threading import Event, Thread
+from time import perf_counter
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from benchmarks._contender import Contender
+
+_SIZE = {"items": 20_000, "features": 64, "searches": 1_000}
+CASES = [{**_SIZE, "clients": 1}, {**_SIZE, "clients": 4}]
+
+_COMPARISONS, _AT_A_TIME, _PAUSE = 40_000, 100, 0.05  # so many are sent, then seconds pass
+
+
+def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return items, and comparisons of them by a hidden similarity."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(300, case["features"]))
+    kinds = rng.integers(300, size=case["items"])
+    items = (centres[kinds] + rng.normal(size=(case["items"], case["features"]))).astype(np.float32)
+    triplets = rng.integers(case["items"], size=(2 * _COMPARISONS, 3))
+    weights = np.linspace(0, 2, case["features"])
+    q, a, b = (items[column] * weights for column in triplets.T)
+    swapped = ((q * a).sum(axis=1) < (q * b).sum(axis=1))[:, None]
+    triplets = np.where(swapped, triplets[:, [0, 2, 1]], triplets)
+    return items, triplets[(triplets[:, 1] != triplets[:, 2])][:_COMPARISONS]
+
+
+class _Server:
+    """A server on a free port, which ends with the process that started it."""
+
+    def __init__(self, items: np.ndarray) -> None:
+        import pandas as pd
+
+        import likewise as lw
+
+        folder = Path(tempfile.mkdtemp())
+        frame = pd.DataFrame(items, columns=[f"x{column}" for column in range(items.shape[1])])
+        frame.insert(0, "id", range(len(items)))
+        frame.to_parquet(folder / "items.parquet", index=False)
+        similarity = lw.Bilinear(np.eye(items.shape[1], dtype=np.float32), "cosine")
+        lw.save(similarity, folder / "model.safetensors")
+        command = [sys.executable, "-m", "likewise", "serve", folder / "model.safetensors"]
+        options = ["--items", folder / "items.parquet", "--port", "0", "--feedback-rate", "1e9"]
+        self._process = subprocess.Popen(
+            [*command, *options], stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent
+        )
+        assert self._process.stdout is not None
+        self.address = self._process.stdout.readline().removeprefix("serving at ").strip()
+
+    def connection(self) -> HTTPConnection:
+        """Return a connection that stays open."""
+        parts = urlsplit(self.address)
+        return HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+
+
+def _end_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def _ask(connection: HTTPConnection, method: str, path: str, body: Any = None) -> Any:
+    text = None if body is None else json.dumps(body)
+    connection.request(method, path, text, {"content-type": "application/json"})
+    answer = connection.getresponse()
+    found = json.loads(answer.read())
+    if answer.status >= 400:
+        raise RuntimeError(found["error"])
+    return found
+
+
+def _searches(case: dict[str, Any], server: _Server) -> np.ndarray:
+    """Return the seconds that each search took."""
+    each = case["searches"] // case["clients"]
+
+    def client(number: int) -> list[float]:
+        connection, seconds = server.connection(), []
+        rng = np.random.default_rng(number)
+        for query in rng.integers(case["items"], size=each).tolist():
+            started = perf_counter()
+            _ask(connection, "POST", "/v1/search", {"id": query, "k": 10})
+            seconds.append(perf_counter() - started)
+        return seconds
+
+    with ThreadPoolExecutor(case["clients"]) as pool:
+        return np.array([list(part) for part in pool.map(client, range(case["clients"]))]).ravel()
+
+
+def _alone(case: dict[str, Any], data: Any) -> Any:
+    server = _Server(data[0])
+    return lambda: {"seconds": _searches(case, server)}
+
+
+def _learning(case: dict[str, Any], data: Any) -> Any:
+    items, triplets = data
+    server = _Server(items)
+    connection = server.connection()
+    starts = cycle(range(0, len(triplets), _AT_A_TIME))
+
+    def teach(until: Event) -> None:
+        teaching = server.connection()
+        while not until.wait(_PAUSE):
+            start = next(starts)
+            part = triplets[start : start + _AT_A_TIME].tolist()
+            body = [{"query": q, "closer": c, "farther": f} for q, c, f in part]
+            _ask(teaching, "POST", "/v1/feedback", {"triplets": body})
+
+    def run() -> dict[str, Any]:
+        before = _ask(connection, "GET", "/v1/feedback")["applied"]
+        done = Event()
+        teacher = Thread(target=teach, args=(done,))
+        teacher.start()
+        seconds = _searches(case, server)
+        learned = _ask(connection, "GET", "/v1/feedback")["applied"] - before
+        done.set()
+        teacher.join()
+        return {"seconds": seconds, "learned": learned}
+
+    return run
+
+
+def _plain(case: dict[str, Any], data: Any) -> Any:
+    import likewise as lw
+
+    items, _ = data
+    index = lw.Index(lw.Bilinear(np.eye(case["features"], dtype=np.float32), "cosine"), "exact")
+    index.add(list(range(len(items))), items)
+
+    def run() -> dict[str, Any]:
+        seconds = []
+        for query in np.random.default_rng(0).integers(case["items"], size=case["searches"]):
+            started = perf_counter()
+            index.search(items[query : query + 1], 11)
+            seconds.append(perf_counter() - started)
+        return {"seconds": np.array(seconds)}
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    return run
+
+
+def quality(case: dict[str, Any], data: Any, result: dict[str, Any]) -> dict[str, float]:
+    """Return searches a second, and how long the middle and the slowest hundredth took."""
+    seconds = result.pop("seconds")
+    return {
+        "searches/s": case["clients"] / float(seconds.mean()),
+        "p50 ms": 1e3 * float(np.quantile(seconds, 0.5)),
+        "p99 ms": 1e3 * float(np.quantile(seconds, 0.99)),
+        **{f"comparisons {key}": float(value) for key, value in result.items()},
+    }
+
+
+CONTENDERS = [
+    Contender("likewise", _alone),
+    Contender("while learning", _learning),
+    Contender(
+        "as a function",
+        _plain,
+        left_out=lambda case: None if case["clients"] == 1 else "one after the other",
+    ),
+]

@@ -1,0 +1,52 @@
+"""What ``likewise serve`` says before it serves."""
+
+import socket
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import likewise as lw
+from likewise.cli._app import app
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.safetensors"
+    lw.save(lw.Bilinear(np.eye(2)), path)
+    return path
+
+
+def run(*arguments, **environment):
+    result = CliRunner(env=environment).invoke(app, ["serve", *map(str, arguments)])
+    return result.exit_code, result.stderr
+
+
+def test_a_host_that_others_reach_needs_a_token(model):
+    code, said = run(model, "--host", "0.0.0.0")
+    assert (code, "a token is needed: give --token, or LIKEWISE_TOKEN" in said) == (2, True)
+    code, said = run(model, "--host", "0.0.0.0", LIKEWISE_TOKEN="short")
+    assert (code, "at least 16 characters, but 5 were given" in said) == (2, True)
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path):
+    code, said = run(tmp_path / "none.safetensors")
+    assert (code, "there is no file" in said) == (2, True)
+
+
+def test_items_that_do_not_fit_are_named(model, tmp_path):
+    items = tmp_path / "items.csv"
+    items.write_text("id,a,b,c\n1,2,3,4\n")
+    code, said = run(model, "--items", items)
+    assert (code, "3 features, but the model compares 2" in said) == (1, True)
+
+
+def test_a_store_of_another_kind_is_refused(model):
+    code, said = run(model, "--store", "mysql://here")
+    assert (code, "a file or postgresql://" in said) == (1, True)
+
+
+def test_a_port_that_is_taken_is_named(model):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, said = run(model, "--port", taken.getsockname()[1])
+    assert (code, "cannot listen at 127.0.0.1" in said) == (1, True)

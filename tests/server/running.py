@@ -1,0 +1,142 @@
+"""A real server in a process of its own, on a free port of this machine."""
+
+import asyncio
+import os
+import queue
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
+
+import likewise as lw
+from likewise._files import from_bytes
+from likewise.server import Client
+
+SECONDS_TO_START = 180
+
+
+class Running:
+    """``likewise serve`` until the end of the block.
+
+    Parameters
+    ----------
+    *arguments : str
+        After ``likewise serve``.
+    **environment : str
+    """
+
+    def __init__(self, *arguments, **environment):
+        self._arguments = [str(argument) for argument in arguments]
+        self._environment = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
+
+    def __enter__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "likewise", "serve", *self._arguments, "--port", "0"],
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        lines = queue.Queue()
+        Thread(target=lambda: lines.put(self.process.stdout.readline()), daemon=True).start()
+        first = lines.get(timeout=SECONDS_TO_START)
+        if not first.startswith("serving at "):
+            self.process.wait()
+            raise RuntimeError(f"the server did not start: {self.process.stderr.read()}")
+        self.address = first.removeprefix("serving at ").strip()
+        return self
+
+    def client(self, **given):
+        return Client(self.address, **given)
+
+    def kill(self):
+        """End it as a loss of power would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def __exit__(self, *error):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=30)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+            self.errors = self.process.stderr.read()
+            self.process.stderr.close()
+
+
+class InProcess:
+    """Asks an application in this process; nothing listens, and no learner runs.
+
+    Parameters
+    ----------
+    app : ASGI application
+    address : str
+        What its own address is thought to be.
+    """
+
+    def __init__(self, app, address="http://127.0.0.1:8000"):
+        self._transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._address = address
+
+    def request(self, method, path, **given):
+        async def ask():
+            async with httpx.AsyncClient(
+                transport=self._transport, base_url=self._address
+            ) as client:
+                return await client.request(method, path, **given)
+
+        return asyncio.run(ask())
+
+    def get(self, path, **given):
+        return self.request("GET", path, **given)
+
+    def post(self, path, **given):
+        return self.request("POST", path, **given)
+
+
+def write_digits(folder: Path, n_items: int = 300) -> tuple[Path, Path]:
+    """Write a model and its items: digits of 8 by 8 pixels with the cosine."""
+    digits = load_digits()
+    rows = (digits.data[:n_items] / 16).astype(np.float32)
+    frame = pd.DataFrame(rows, columns=[f"p{column}" for column in range(64)])
+    frame.insert(0, "id", [f"d{row}" for row in range(n_items)])
+    frame["digit"] = [f"digit {label}" for label in digits.target[:n_items]]
+    model, items = folder / "model.safetensors", folder / "items.parquet"
+    frame.to_parquet(items, index=False)
+    lw.save(lw.Bilinear(np.eye(64, dtype=np.float32), norm="cosine"), model)
+    return model, items
+
+
+def digit_triplets(n: int, seed: int = 0, n_items: int = 300) -> list[tuple[str, str, str]]:
+    """Return comparisons of digits by someone who looks at their upper half alone."""
+    rows = load_digits().data[:n_items] / 16
+    hidden = lw.Bilinear(np.repeat([1.0, 0.0], 32), norm="cosine")
+    drawn = np.random.default_rng(seed).integers(n_items, size=(2 * n, 3))
+    q, a, b = drawn[[len(set(triplet)) == 3 for triplet in drawn.tolist()]][:n].T
+    first = hidden.score_pairs(rows[q], rows[a]) > hidden.score_pairs(rows[q], rows[b])
+    found = np.column_stack([q, np.where(first, a, b), np.where(first, b, a)])
+    return [tuple(f"d{row}" for row in triplet) for triplet in found.tolist()]
+
+
+def belief(store):
+    """Return what a store's learner knows, to the last bit, as something to compare."""
+    learner = from_bytes(store.checkpoint().state)
+    arrays = [array.tobytes() for array in vars(learner.state_).values()]
+    return arrays, learner.n_triplets_seen_, learner.n_updates_, learner.history_
+
+
+def all_learned(store):
+    """Return what a store's learner knows, and every version with its verdict."""
+    versions = [
+        (v.number, v.position, v.verdict, v.promoted is None, v.available) for v in store.versions()
+    ]
+    live = from_bytes(store.similarity(store.pulse().live)).W.tobytes()
+    return belief(store), store.checkpoint().position, versions, live

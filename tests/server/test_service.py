@@ -1,0 +1,202 @@
+"""What is served of models of every kind, without HTTP."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import likewise as lw
+from likewise.server import _wire as wire
+from likewise.server._explore import Explorer, plane_of, turned_to
+from likewise.server._records import NotPossibleError, NotThereError, WrongRequestError
+from likewise.server._service import Service
+from likewise.server._settings import Settings
+from likewise.server._teach import Teacher
+
+TEXTS = [
+    "the red boot is warm in winter",
+    "a warm red shoe for the winter",
+    "blue sandals for a summer beach",
+    "the beach in summer needs sandals",
+    "a green hat against the rain",
+    "rain and wind need a good hat",
+]
+
+
+def question(**given):
+    return wire.SearchRequest(**given)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Return a function that serves a model on a frame of items."""
+    opened = []
+
+    def serve(model, frame=None, **given):
+        path, items = tmp_path / "model.safetensors", tmp_path / "items.parquet"
+        if not path.exists():
+            lw.save(model, path)
+        if frame is not None:
+            frame.to_parquet(items, index=False)
+        service = Service(
+            Settings(path, items if frame is not None else None, **given), learns=False
+        )
+        opened.append(service)
+        return service
+
+    yield serve
+    for service in opened:
+        service.stop()
+
+
+@pytest.fixture
+def numbers(rng):
+    frame = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "b", "c"])
+    frame.insert(0, "id", range(100, 120))
+    frame["name"] = [f"item {row}" for row in range(20)]
+    return frame
+
+
+def test_a_table_model_takes_texts_and_rows(serve):
+    frame = pd.DataFrame({"id": [f"t{row}" for row in range(6)], "text": TEXTS})
+    columns = lw.tables.Columns(text=["text"]).fit(frame[["text"]])
+    width = len(columns.feature_names_)
+    model = lw.tables.TableModel(columns, lw.Bilinear(np.ones(width), "cosine"))
+    service = serve(model, frame)
+    found = service.search(question(text="sandals at the beach", k=2)).matches
+    assert {match.id for match in found} == {"t2", "t3"}
+    new = wire.NewItem(id="t6", row={"text": "sandals, beach, summer"})
+    assert service.put_items([new], add=True) == 1
+    found = service.search(question(text="sandals at the beach", k=3)).matches
+    assert {match.id for match in found} == {"t2", "t3", "t6"}
+    shown = Explorer(service).shown(service.item("t0"))
+    assert (shown.kind, shown.text) == ("text", TEXTS[0])
+    assert service.why_not is None
+
+
+def test_what_fit_saves_is_served(serve, flowers, tmp_path):
+    model = lw.load(flowers / "ready.safetensors")
+    frame = pd.read_csv(flowers / "held_out.csv")
+    service = serve(model, frame)
+    assert "feedback teaches a Bilinear only" in service.why_not
+    triplet = {"query": "f60", "closer": "f61", "farther": "f62"}
+    body = wire.FeedbackRequest(triplets=[triplet])
+    with pytest.raises(NotPossibleError, match="the model is a Mahalanobis"):
+        service.feedback(body)
+    expected = model.neighbors(frame[:1], frame, 4)
+    found = service.search(question(id="f60", k=3)).matches
+    assert [match.id for match in found] == [frame["id"][row] for row in expected.ids[0][1:]]
+    np.testing.assert_allclose([m.score for m in found], expected.scores[0][1:], rtol=1e-4)
+    shown = Explorer(service).shown(service.item("f60"))
+    assert (shown.kind, shown.label) == ("row", frame["species"][0])
+
+
+def test_ids_are_what_the_table_says_and_found_as_text_too(serve, numbers):
+    service = serve(lw.Bilinear(1.0), numbers)
+    by_number = service.search(question(id=105, k=1))
+    assert by_number == service.search(question(id="105", k=1))
+    assert isinstance(by_number.matches[0].id, int)
+
+
+def test_queries_of_another_width_are_vectors(serve, numbers, rng):
+    W = rng.normal(size=(2, 3)).astype(np.float32)
+    service = serve(lw.Bilinear(W), numbers)
+    rows = numbers[["a", "b", "c"]].to_numpy(np.float32)
+    expected = lw.Bilinear(W).neighbors([[1.0, 2.0]], rows, 3)
+    found = service.search(question(vector=[1.0, 2.0], k=3)).matches
+    assert [match.id - 100 for match in found] == expected.ids[0].tolist()
+    with pytest.raises(WrongRequestError, match="queries of this model are not items"):
+        service.search(question(id=100))
+    triplets = [{"query": [1.0, 2.0], "closer": 101, "farther": 102}]
+    assert service.feedback(wire.FeedbackRequest(triplets=triplets)) == 1
+    by_id = wire.FeedbackRequest(triplets=[{**triplets[0], "query": 100}])
+    with pytest.raises(WrongRequestError, match="query must be a vector"):
+        service.feedback(by_id)
+    with pytest.raises(NotPossibleError, match="queries of this model are not items"):
+        Teacher(service.store).question(service.live, "informative")
+
+
+def test_learning_goes_on_with_what_aroma_was_sure_of(serve, numbers):
+    rows = numbers[["a", "b", "c"]].to_numpy(np.float32)
+    aroma = lw.AROMA().fit_triplets([[0, 1, 2], [3, 4, 5]], rows)
+    service = serve(aroma, numbers)
+    started = Teacher(service.store).learner()
+    np.testing.assert_array_equal(started.state_.S, aroma.state_.S)
+    assert started.n_triplets_seen_ == 2
+
+
+@pytest.mark.parametrize("norm", ["dice", "jaccard"])
+def test_other_norms_are_served_and_not_taught(serve, numbers, norm):
+    numbers[["a", "b", "c"]] = numbers[["a", "b", "c"]].abs().clip(upper=1)
+    service = serve(lw.Bilinear(1.0, norm), numbers)
+    assert f"norm {norm!r}" in service.why_not
+    assert len(service.search(question(id=100, k=5)).matches) == 5
+
+
+def test_items_that_came_through_the_api_stay_and_those_removed_stay_away(serve, numbers):
+    service = serve(lw.Bilinear(1.0), numbers)
+    service.put_items([wire.NewItem(id="own", vector=[1, 2, 3])], add=True)
+    service.remove_item(100)
+    again = serve(None, numbers)
+    assert len(again.live.catalogue) == 20
+    assert again.item("own").vector.tolist() == [1, 2, 3]
+    with pytest.raises(NotThereError):
+        again.item(100)
+    without_file = serve(None)
+    assert len(without_file.live.catalogue) == 20
+    numbers.loc[1, "a"] = 5.0
+    changed = serve(None, numbers)
+    assert len(changed.live.catalogue) == 21
+    assert changed.item(101).vector[0] == 5
+
+
+def test_an_empty_catalogue_finds_nothing(serve):
+    service = serve(lw.Bilinear(np.eye(3)))
+    assert service.search(question(vector=[1, 2, 3])).matches == []
+    service.put_items([wire.NewItem(id=1, vector=[1, 2, 3])], add=True)
+    assert service.search(question(id=1)).matches == []
+    assert [m.id for m in service.search(question(vector=[1, 2, 3])).matches] == [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda frame: frame.drop(columns="a"), "2 features, but the model compares 3"),
+        (lambda frame: frame.assign(id=1), "holds 1 twice"),
+        (lambda frame: frame.assign(id=None), "whole numbers or texts"),
+        (lambda frame: frame.assign(a=np.nan), "missing or beyond measure"),
+        (lambda frame: frame.assign(a=1e20), "missing or beyond measure"),
+        (lambda frame: frame[["id", "name"]], "no column of numbers"),
+    ],
+)
+def test_items_that_do_not_fit_are_refused_before_anything_is_written(
+    serve, numbers, change, sentence, tmp_path
+):
+    with pytest.raises(ValueError, match=sentence):
+        serve(lw.Bilinear(np.eye(3)), change(numbers))
+
+
+def test_an_informative_question_is_one_the_learner_is_unsure_of(serve, numbers, rng):
+    service = serve(lw.Bilinear(1.0, "cosine"), numbers)
+    teacher = Teacher(service.store, seed=0)
+    sure = {
+        way: np.mean([abs(teacher.question(service.live, way)[1] - 0.5) for _ in range(30)])
+        for way in ("informative", "random")
+    }
+    assert sure["informative"] < 0.2 * sure["random"]
+
+
+def test_a_map_keeps_points_that_lie_in_a_plane(rng):
+    points = rng.normal(size=(30, 2))
+    points -= points.mean(axis=0)
+    drawn = plane_of(points @ points.T)
+    turned = turned_to(points / np.abs(points).max(), drawn)
+    np.testing.assert_allclose(
+        turned / np.linalg.norm(turned), points / np.linalg.norm(points), atol=1e-6
+    )
+
+
+def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):
+    frame = pd.DataFrame({"id": ["a", "b"], "vector": list(rng.random(size=(2, 4)))})
+    service = serve(lw.Bilinear(np.eye(4)), frame, image_shape=(2, 2))
+    shown = Explorer(service).shown(service.item("a"))
+    assert (shown.kind, shown.image[:22]) == ("image", "data:image/png;base64,")
