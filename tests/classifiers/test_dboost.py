@@ -11,8 +11,9 @@ from sklearn.metrics import log_loss
 from tests.oracles import dboost as oracle
 
 import likewise as lw
-from likewise.classifiers import _boosting, _dboost
-from likewise.classifiers._boosting import draw_pairs
+from likewise._progress import LongWork
+from likewise.classifiers import _boosting, _stopping
+from likewise.classifiers._boosting import boost, draw_pairs
 from likewise.distances import Columns
 
 
@@ -274,22 +275,22 @@ def test_rows_held_out_are_judged_at_the_scale_that_suits_their_scores(n_classes
     D, y = problem(50, n_classes, seed=6)
     D[np.ix_(y == 0, y == 0)] += 2.0  # so that not all is learned
     fitted = boosted(n_rounds=12, n_pairs=3).fit(D[:30, :30], y[:30])
-    wrong, losses = np.zeros(12), np.zeros((12, len(_dboost._SCALES)))
     columns = Columns(lw.distances.as_dissimilarity("precomputed"), D)
-    held_out = np.arange(30, 50)
-    _dboost._add_held_out(fitted._ensemble(), columns, held_out, y, wrong, losses)
+    judge = _stopping.Judge(12)
+    judge.hear(fitted._ensemble(), columns, np.arange(30, 50), y)
+    verdict = judge.verdict()
     stages = list(fitted.staged_predict(D[30:, :30]))
-    assert_array_equal(wrong, [np.sum(stage != y[30:]) for stage in stages])
+    assert_allclose(verdict.errors, [np.mean(stage != y[30:]) for stage in stages])
     F = fitted.decision_function(D[30:, :30])
     F = np.stack([-F, F], axis=1) if n_classes == 2 else F
 
     def loss(scale):
         shares = softmax(scale * F, axis=1)
-        return -np.log(shares[np.arange(20), y[30:]]).sum()
+        return -np.log(shares[np.arange(20), y[30:]]).mean()
 
     best = minimize_scalar(loss, bounds=(2**-8, 2**1.5), method="bounded").fun
-    assert_allclose(losses[-1], [loss(scale) for scale in _dboost._SCALES])
-    assert_allclose(losses[-1].min(), best, rtol=0.01)
+    assert_allclose(verdict.losses[-1], min(loss(scale) for scale in _stopping.SCALES))
+    assert_allclose(verdict.losses[-1], best, rtol=0.01)
 
 
 def test_slow_learning_that_stops_early_errs_less_where_classes_overlap():
@@ -313,3 +314,52 @@ def test_every_row_is_held_out_at_most_once_and_every_class_in_its_share(early_s
     for train, part in folds:
         assert sorted([*train, *part]) == list(range(72))
         assert_allclose(np.bincount(labels[part]), [10, 5, 3], atol=1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_refit_the_mean_of_what_the_folds_learned_decides(n_classes):
+    D, y = problem(60, n_classes, seed=8)
+    options = {"n_rounds": 15, "n_pairs": 5, "max_depth": 2, "early_stopping": 3}
+    fitted = boosted(refit=False, **options).fit(D[:40, :40], y[:40])
+    assert (
+        fitted.n_rounds_
+        == len(fitted.history_)
+        == boosted(**options).fit(D[:40, :40], y[:40]).n_rounds_
+    )
+    assert len(fitted.outputs_) == 3 * fitted.n_rounds_
+    expected = 0.0
+    seeds = np.random.RandomState(0).randint(2**31 - 1, size=4)[1:]
+    for (train, _), seed in zip(fitted._folds(y[:40]), seeds, strict=True):
+        columns = Columns(lw.distances.as_dissimilarity("precomputed"), D[:40, :40])
+        plan, rng = fitted._check_parameters(), np.random.default_rng(seed)
+        with LongWork("boosting") as work:
+            part = boost(columns, train, y[train], fitted.n_rounds_, plan, rng, work)
+        scores = part.outputs[np.arange(fitted.n_rounds_), part.leaves(D[40:, part.prototypes])]
+        expected = expected + scores.sum(axis=1) / 3
+    found = fitted.decision_function(D[40:, :40])
+    assert_allclose(found, expected[:, 0] if n_classes == 2 else expected, atol=1e-12)
+    stages = list(fitted.staged_predict(D[40:, :40]))
+    assert len(stages) == fitted.n_rounds_
+    assert_array_equal(stages[-1], fitted.predict(D[40:, :40]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shares_of_rows_held_out_are_those_of_a_fit_without_them(n_classes):
+    D, y = problem(40, n_classes, seed=9)
+    fitted = boosted(n_rounds=15, n_pairs=5, early_stopping=3).fit(D, y)
+    shares = fitted.validation_shares_
+    assert_allclose(shares.sum(axis=1), 1)
+    chosen = fitted.n_rounds_ - 1
+    assert_allclose(np.mean(shares.argmax(axis=1) != y), fitted.validation_errors_[chosen])
+    own = shares[np.arange(40), y]
+    assert_allclose(-np.log(own).mean(), fitted.validation_losses_[chosen])
+    one_part = boosted(early_stopping=True, validation_fraction=0.25).fit(D, y)
+    assert np.isnan(one_part.validation_shares_).all(axis=1).sum() == 30
+
+
+def test_without_refit_there_is_no_budget_of_prototypes():
+    D, y = problem(20, 2, seed=0)
+    with pytest.raises(ValueError, match="n_prototypes bounds what recognition reads"):
+        boosted(refit=False, early_stopping=3, n_prototypes=5).fit(D, y)
+    one_part = boosted(refit=False, early_stopping=np.True_, n_prototypes=5).fit(D, y)
+    assert len(one_part.prototypes_) <= 6

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import likewise as lw
 from likewise.index import _faiss, _kinds
 from likewise.index._faiss import FaissEngine
+from likewise.index._live import Live
 from likewise.index._tuning import Step, least_effort
 from likewise.index._usearch import UsearchEngine
 
@@ -148,13 +149,13 @@ def test_a_target_that_is_not_reached_is_a_warning(engine, monkeypatch):
 def test_an_interrupted_tuning_leaves_the_effort_as_it_was(engine, monkeypatch):
     index = lw.Index(lw.Bilinear(FORM), engine=engine).add(range(N_ITEMS), ITEMS)
     before = index.effort
-    recall = lw.Index._recall
+    recall = Live.recall
 
     def interrupted(self, *args):
         recall(self, *args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lw.Index, "_recall", interrupted)
+    monkeypatch.setattr(Live, "recall", interrupted)
     with pytest.raises(KeyboardInterrupt):
         index.tune(queries=QUERIES)
     assert index.effort == before

@@ -35,14 +35,49 @@ def summed(labels, n_classes, weights):
     return targets, own, np.array([(weights * (Y > 0)).sum(0), weights.sum(0)]), Y
 
 
-@given(problem=problems())
-def test_weights_are_added_up(problem):
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_pairs_are_drawn_by_weight_and_from_two_classes(n_classes, rng):
+    labels = np.sort(np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 20)]))
+    weights = rng.choice([0.25, 0.5, 2.0], size=len(labels))  # whose sums are exact
+    at = rng.random((2, 200))
+    found = np.empty((2, 200), np.int64)
+    kernels.draw_pairs(labels, weights, *at, np.empty(len(labels) + 1), *found)
+    assert_array_equal(found, oracle.pairs(labels, weights, *at))
+
+
+@given(problem=problems(), extra=st.integers(0, 3))
+def test_weights_of_members_are_gathered_and_added_up(problem, extra):
     _, _, rows, labels, n_classes, weights = problem
-    targets, own, whole, _ = summed(labels, n_classes, weights)
-    found, added = np.full(len(rows), np.nan), np.zeros(whole.shape)
-    kernels.add_weights(targets, weights, found, added)
+    members = np.arange(0, len(rows), 2)
+    targets, own, whole, _ = summed(labels[members], n_classes, weights[members])
+    n, width = len(members), weights.shape[1] + extra
+    found_targets, found = np.empty(n, np.int64), np.full(n, np.nan)
+    wide, added = np.full((n, width), np.nan), np.full((2, width), np.nan)
+    every = labels - 1 if n_classes == 2 else labels
+    kernels.gather_weights(members, every, weights, found_targets, wide, found, added)
+    no_weight = np.zeros((n, extra))
+    assert_array_equal(found_targets, targets)
     assert_array_equal(found, own)
-    assert_array_equal(added, whole)
+    assert_array_equal(wide, np.hstack([weights[members], no_weight]))
+    assert_array_equal(added, np.hstack([whole, no_weight[:1].repeat(2, axis=0)]))
+
+
+@given(problem=problems(), extra=st.integers(1, 3))
+def test_labels_without_weight_change_no_search(problem, extra):
+    columns, pairs, rows, labels, n_classes, weights = problem
+    targets, own, whole, _ = summed(labels, n_classes, weights)
+    found = []
+    for more in (0, extra):
+        wide = np.pad(weights, ((0, 0), (0, more)))
+        padded = np.pad(whole, ((0, 0), (0, more)))
+        given = columns, *pairs, rows, targets, wide, own
+        exact, histogram, zero, thresholds = np.empty((4, 3))
+        cuts = np.empty(3, np.int64)
+        kernels.search_exact(*given, padded, exact, thresholds)
+        kernels.search_histogram(*given, padded, 5, histogram, cuts)
+        kernels.search_zero(*given, zero)
+        found.append([exact, histogram, zero])
+    assert_allclose(found[0], found[1], atol=1e-12)
 
 
 @given(problem=problems())

@@ -57,6 +57,17 @@ def reweigh(leaves, h, Y, w):
     return w / w.sum(), w.sum()
 
 
+def pairs(labels, weights, first_at, second_at):
+    """x′ where the share of weight before it is reached, x″ likewise among the other classes."""
+    found = []
+    for at, then in zip(first_at, second_at, strict=True):
+        first = int(np.searchsorted(np.cumsum(weights), at * weights.sum(), side="right"))
+        others = np.flatnonzero(labels != labels[first])
+        reach = np.cumsum(weights[others])
+        found.append((first, others[np.searchsorted(reach, then * reach[-1], side="right")]))
+    return np.array(found).T
+
+
 def walk(distances, firsts, seconds, thresholds):
     """Return the leaf of an example in a full tree; node k has the children 2k + 1 and 2k + 2."""
     node = 0

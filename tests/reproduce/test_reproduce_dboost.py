@@ -3,10 +3,13 @@
 import json
 from functools import partial
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from likewise.exceptions import DatasetUnavailableError
 from likewise.reproduce import Row, __main__, dboost, reproduce
+from likewise.reproduce import _by_dissimilarity as methods
 
 EARLIER = [Row("USPS, 2 levels", "NN", None, 71.0), Row("UCI wine", "NN", None, 99.0)]
 
@@ -74,14 +77,27 @@ def test_rows_are_written_as_they_come(quick, monkeypatch, tmp_path):
     assert len(json.loads((tmp_path / "dboost.json").read_text())["rows"]) == 1
 
 
-@pytest.mark.parametrize("make", [dboost._rldc, dboost._rqdc, dboost._balcan_blum])
+@pytest.mark.parametrize("make", [methods._rldc, methods._rqdc, methods._balcan_blum])
 def test_rivals_choose_within_the_training_part(make):
     D, y, D_test, y_test = next(dboost._folds("wine"))
-    assert dboost._tuned(make, D, y, D_test, y_test) < 0.15
+    assert methods._tuned(make, D, y, D_test, y_test) < 0.15
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_dboost_chooses_its_depth_within_the_training_part(monkeypatch, together):
+def test_dboost_chooses_within_the_training_part(monkeypatch):
     few = [{"n_rounds": 12, "max_depth": depth} for depth in (1, 2)]
-    monkeypatch.setattr(dboost, "_CHOICES", few)
-    assert dboost._boosted_tuned(*next(dboost._folds("wine")), together=together) < 0.15
+    monkeypatch.setattr(methods, "_CHOICES", few)
+    split = next(dboost._folds("wine"))
+    for most_rows in (len(split[1]), len(split[1]) - 1):
+        monkeypatch.setattr(methods, "_ROWS_FOR_FOLDS", most_rows)
+        found = methods._boosted_tuned(*split)
+        assert list(found) == ["DBoost", "DBoost, choices together"]
+        assert max(found.values()) < 0.15
+
+
+def test_choices_are_weighed_by_what_they_say_of_rows_held_out():
+    labels = np.array([0, 0, 1, 1])
+    sure = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.6, 0.4]])
+    mirrored = np.array([[0.6, 0.4], [0.4, 0.6], [0.1, 0.9], [0.1, 0.9]])
+    wrong = 1 - sure
+    assert_allclose(methods._weighed([sure, wrong, mirrored], labels), [0.5, 0.0, 0.5])
+    assert_allclose(methods._weighed([wrong, sure], labels), [0.0, 1.0])

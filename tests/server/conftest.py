@@ -1,9 +1,12 @@
 """Models, items and stores for the tests of the server."""
 
 import secrets
+from contextlib import ExitStack
 
 import pytest
+from tests.server.explored import SETS, serving, teach, write_set
 from tests.server.running import Running, write_digits
+from tests.server.visit import find_browser
 
 from likewise.server._open import open_store
 
@@ -36,3 +39,31 @@ def running(digits):
     model, items = digits
     with Running(model, "--items", items, "--image-shape", "8x8", "--label", "digit") as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a real browser, for a module only: as long as it runs, so does its event loop."""
+    api, program = find_browser()
+    # Its sandbox does not start for root, and a container's /dev/shm is often too small for it.
+    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
+    with api.sync_playwright() as play:
+        running = play.chromium.launch(executable_path=program, args=flags)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory):
+    """Serve pictures, texts and rows, each taught a little, with what was learned made live."""
+    find_browser()
+    folder = tmp_path_factory.mktemp("explored")
+    with ExitStack() as stack:
+        found = {}
+        for name in SETS:
+            frame, label = write_set(name, folder)
+            found[name] = stack.enter_context(serving(name, folder))
+            teach(found[name], frame, label, 100)
+            with found[name].client() as client:
+                client.promote(client.models().models[0].version)
+        yield found

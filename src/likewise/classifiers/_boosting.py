@@ -10,9 +10,10 @@ from likewise._threads import for_each, slices
 from likewise.distances import Columns
 
 _N_BINS = 128
-_ROWS_FOR_EXACT = 256  # up to here sorting is about as quick
+_ROWS_FOR_EXACT = 80  # up to here sorting is as quick
 _PAIRS_IN_BLOCK = 8
 _NUMBERS_FOR_THREADS = 1_000_000  # weights times pairs, below which threads cost too much
+_LABELS_IN_VECTOR = 4  # weights that the processor adds at once
 _NO_SPLIT = np.inf  # a threshold that every f is below
 
 
@@ -141,10 +142,9 @@ class _Grower:
         self._columns, self._rows, self._labels = columns, rows, labels
         self._targets, self._weights, self._masses = targets, weights, masses
         self._plan, self._rng = plan, rng
-        search = plan.search
-        if search == "auto":
-            search = "exact" if len(rows) <= _ROWS_FOR_EXACT else "histogram"
-        self._search = "zero" if plan.threshold == "zero" else search
+        n_labels = weights.shape[1]
+        width = 1 if n_labels == 1 else -(-n_labels // _LABELS_IN_VECTOR) * _LABELS_IN_VECTOR
+        self._wide = np.empty((len(rows), width))  # weights as the search wants them
         self._by_class = np.argsort(labels, kind="stable")  # in which order pairs are drawn
         self._nodes: list[tuple[int, int, float]] = []
         self.used: dict[int, None] = {}  # places in `rows`, in the order in which they were chosen
@@ -188,8 +188,8 @@ class _Grower:
         self.used[first] = self.used[second] = None
         self._nodes.append((first, second, threshold))
         values, rows = self._columns.values, self._rows[members]
-        gaps = values[places[best], rows] - values[places[len(firsts) + best], rows]
-        beyond = gaps > threshold
+        to_first, to_second = values[places[best]], values[places[len(firsts) + best]]
+        beyond = to_first[rows] - to_second[rows] > threshold
         return members[~beyond], members[beyond]
 
     def _to_draw_from(self, members: np.ndarray) -> np.ndarray:
@@ -210,20 +210,19 @@ class _Grower:
     ) -> tuple[int, float]:
         """Return which pair splits best, and its threshold."""
         values, rows = self._columns.values, self._rows[members]
-        targets, weights = self._targets, self._weights
-        if len(members) < len(targets):
-            targets, weights = targets[members], weights[members]
-        own, whole = np.empty(len(targets)), np.zeros((2, weights.shape[1]))
-        kernels.add_weights(targets, weights, own, whole)
+        targets, own = np.empty(len(members), np.int64), np.empty(len(members))
+        weights, whole = self._wide[: len(members)], np.empty((2, self._wide.shape[1]))
+        kernels.gather_weights(members, self._targets, self._weights, targets, weights, own, whole)
         sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
         cuts = np.empty(len(firsts), dtype=np.int64)
+        how = self._how_to_search(len(members))
 
         def search(part: slice) -> None:
             pairs = values, firsts[part], seconds[part]
-            if self._search == "zero":
+            if how == "zero":
                 kernels.search_zero(*pairs, *sums, z[part])
-            elif self._search == "exact":
+            elif how == "exact":
                 kernels.search_exact(*pairs, *sums, whole, z[part], thresholds[part])
             else:
                 kernels.search_histogram(*pairs, *sums, whole, _N_BINS, z[part], cuts[part])
@@ -233,11 +232,18 @@ class _Grower:
         else:
             for_each(search, list(slices(len(firsts), _PAIRS_IN_BLOCK)))
         best = int(z.argmin())
-        if self._search == "histogram":
+        if how == "histogram":
             return best, kernels.histogram_threshold(
                 values, firsts[best], seconds[best], rows, _N_BINS, cuts[best]
             )
         return best, float(thresholds[best])
+
+    def _how_to_search(self, n_rows: int) -> str:
+        if self._plan.threshold == "zero":
+            return "zero"
+        if self._plan.search == "auto":
+            return "exact" if n_rows <= _ROWS_FOR_EXACT else "histogram"
+        return self._plan.search
 
 
 def draw_pairs(
@@ -254,20 +260,7 @@ def draw_pairs(
     -------
     (2, n_pairs) int64
     """
-    reach = np.concatenate([[0.0], np.cumsum(weights)])
-    firsts = _places(reach, rng.random(n_pairs) * reach[-1])
-    start = np.searchsorted(labels, labels[firsts], side="left")
-    stop = np.searchsorted(labels, labels[firsts], side="right")
-    # the other classes' weights end to end: what lies beyond x′'s own class is moved past it
-    own = reach[stop] - reach[start]
-    at = rng.random(n_pairs) * (reach[-1] - own)
-    seconds = _places(reach, np.where(at < reach[start], at, at + own))
-    # rounding, or classes that have no weight left, can end in the class of x′ all the same
-    same = labels[seconds] == labels[firsts]
-    seconds[same] = np.where(stop < len(labels), stop, start - 1)[same]
-    return np.stack([firsts, seconds])
-
-
-def _places(reach: np.ndarray, at: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.searchsorted(reach, at, side="right") - 1
-    return np.minimum(found, len(reach) - 2)
+    pairs = np.empty((2, n_pairs), dtype=np.int64)
+    at = rng.random(n_pairs), rng.random(n_pairs)
+    kernels.draw_pairs(labels, weights, *at, np.empty(len(labels) + 1), *pairs)
+    return pairs

@@ -1,6 +1,7 @@
 """DBoost: a classifier for anything that has a dissimilarity."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,11 @@ from likewise._validation import (
     take,
 )
 from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
+from likewise.classifiers._stopping import Fold, averaged, deal_out, held_out_scores, try_rounds
 from likewise.distances import Columns, Dissimilarity, as_dissimilarity, check_square
 
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024
-_SCALES = 2.0 ** np.arange(-8, 2, 0.5)  # of scores, to find their loss at its best
 
 
 class DBoost(ClassifierMixin, BaseEstimator):
@@ -54,13 +55,13 @@ class DBoost(ClassifierMixin, BaseEstimator):
         their size.
     search : {"auto", "exact", "histogram"}, default="auto"
         How v is searched for: among all values, or among the borders of 128 bins, which is many
-        times quicker and the choice above 256 rows.
+        times quicker and the choice for a split of more than 80 rows.
     max_depth : int, default=1
         Splits on the way to a leaf: 1 for stumps, more for small trees.
     early_stopping : bool or int, default=False
         Choose the number of rounds, up to `n_rounds`, of the least loss on rows held out, with its
         neighbours: on a part of them where it is True, on each of so many folds in turn where it is
-        a number. All rows are then trained on for as many rounds.
+        a number. All rows are then trained on for as many rounds, unless `refit` is False.
     validation_fraction : float, default=0.2
         Which part is held out where `early_stopping` is True.
     n_jobs : int, optional
@@ -71,6 +72,10 @@ class DBoost(ClassifierMixin, BaseEstimator):
     learning_rate : float, default=1.0
         By what each split's output is multiplied before it is added. 1 is the printed algorithm;
         0.1, fewer pairs and early stopping err less where classes overlap.
+    refit : bool, default=True
+        Whether all rows are trained on once early stopping has chosen the number of rounds. If not,
+        what was learned with each fold held out is kept, and the mean of its scores decides: often
+        better, and sooner there, but recognition reads more prototypes.
 
     Attributes
     ----------
@@ -79,10 +84,10 @@ class DBoost(ClassifierMixin, BaseEstimator):
         The training rows whose dissimilarities recognition reads.
     items_ : these rows or objects themselves; of a precomputed matrix their numbers
     n_rounds_ : int
-        Rounds that were kept.
+        Rounds that were kept; without `refit` each has a tree for every fold.
     history_ : list of dict
         Of each round: ``normaliser`` Z, ``bound`` (the product of all Z so far, which bounds the
-        training error), ``training_error`` and ``prototypes``.
+        training error), ``training_error`` and ``prototypes``; without `refit` means over folds.
     validation_errors_ : ndarray or None
         Share of held-out rows that each number of rounds gets wrong, with early stopping.
     validation_losses_ : ndarray or None
@@ -92,6 +97,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         The least of their averages with neighbours: for comparing parameters.
     scale_ : float or None
         By what the scores of the rows held out had to be multiplied to give the best shares.
+    validation_shares_ : ndarray of shape (n_rows, n_classes) or None
+        What `predict_proba` says of each training row when it was held out; NaN of one that never
+        was. For weighing several classifiers against each other.
     dissimilarity_ : Dissimilarity
     firsts_, seconds_, thresholds_, outputs_ : ndarray
         The trees: which prototypes and threshold each node has, and what each leaf adds.
@@ -123,6 +131,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: bool = False,
         learning_rate: float = 1.0,
+        refit: bool = True,
     ) -> None:
         self.dissimilarity = dissimilarity
         self.n_rounds = n_rounds
@@ -137,6 +146,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.learning_rate = learning_rate
+        self.refit = refit
 
     def fit(self, X: Any, y: Any) -> "DBoost":
         """Learn from labelled objects.
@@ -154,44 +164,44 @@ class DBoost(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
         folds = self._folds(labels)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(folds) + 1)
-        total = self.n_rounds * (len(folds) + 1)
+        anew = self.refit or not folds
         with (
             show_progress(self.verbose),
             limit_threads(self.n_jobs),
             LongWork(
-                "fitting DBoost", total=total, unit="rounds", keeps="the rounds so far"
+                "fitting DBoost",
+                total=self.n_rounds * (len(folds) + anew),
+                unit="rounds",
+                keeps="the rounds so far",
             ) as work,
         ):
             fitted = base.fitted(X)
             columns = Columns(fitted, X)
-            n_rounds = self.n_rounds
-            n_held_out = sum(len(held_out) for _, held_out in folds)
-            wrong, losses = np.zeros(n_rounds), np.zeros((n_rounds, len(_SCALES)))
-            for number, (train, held_out) in enumerate(folds):
-                rng = np.random.default_rng(seeds[1 + number])
-                found = boost(columns, train, labels[train], n_rounds, plan, rng, work)
-                if work.interrupted:
-                    break
-                _add_held_out(found, columns, held_out, labels, wrong, losses)
-            known = bool(folds) and not work.interrupted
-            if known:
-                smooth = _smooth(losses.min(axis=1) / n_held_out)
-                n_rounds = int(smooth.argmin()) + 1
+            fitting = self.n_rounds, plan, work
+            parts, verdict = try_rounds(columns, labels, folds, seeds[1:], *fitting)
+            n_rounds = verdict.n_rounds if verdict else self.n_rounds
+            if parts and work.interrupted:
+                found = parts[-1]
+            elif anew:
                 work.total = work.done + n_rounds
-            if not work.interrupted:
                 rng = np.random.default_rng(seeds[0])
                 found = boost(columns, np.arange(len(labels)), labels, n_rounds, plan, rng, work)
+            else:
+                found = averaged(parts, n_rounds)
+            if verdict:
+                without = held_out_scores(parts, folds, columns, n_rounds)
         # All at once, so that a fit that fails leaves what an earlier one has learned.
         self.classes_, self.dissimilarity_ = classes, fitted
         self.prototypes_, self.history_ = found.prototypes, found.history
         self.items_ = self.prototypes_ if base.takes == "matrix" else take(X, self.prototypes_)
         self.firsts_, self.seconds_ = found.firsts, found.seconds
         self.thresholds_, self.outputs_ = found.thresholds, found.outputs
-        self.n_rounds_ = len(found.outputs)
-        self.validation_errors_ = wrong / n_held_out if known else None
-        self.validation_losses_ = losses.min(axis=1) / n_held_out if known else None
-        self.validation_loss_ = float(smooth.min()) if known else None
-        self.scale_ = float(_SCALES[losses[n_rounds - 1].argmin()]) if known else None
+        self.n_rounds_ = len(found.history)
+        self.validation_errors_ = verdict.errors if verdict else None
+        self.validation_losses_ = verdict.losses if verdict else None
+        self.validation_loss_ = verdict.loss if verdict else None
+        self.scale_ = verdict.scale if verdict else None
+        self.validation_shares_ = self._shares(without) if verdict else None
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -221,7 +231,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         those of more than two classes are scaled to sum to 1. This is too sure of itself; with
         early stopping shares are as exp(`scale_` · F) instead, of two classes ∓F.
         """
-        scores = self._scores(X)
+        return self._shares(self._scores(X))
+
+    def _shares(self, scores: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 2:
             second = expit(2 * (self.scale_ or 1.0) * scores)
             return np.hstack([1 - second, second])
@@ -233,7 +245,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         """Yield the class of each row after every round."""
         distances = self._distances(X)
         found = self._ensemble()
-        for scores in _staged_scores(found, found.leaves(distances)):
+        trees_a_round = len(found.outputs) // self.n_rounds_
+        stages = _staged_scores(found, found.leaves(distances))
+        for scores in islice(stages, trees_a_round - 1, None, trees_a_round):
             yield self.classes_[winners(scores)]
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -277,6 +291,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         check_whole_number(self.max_depth, "max_depth")
         if not isinstance(self.early_stopping, bool | np.bool_):
             check_whole_number(self.early_stopping, "early_stopping", least=2)
+            self._check_budget()
         fraction = check_number(self.validation_fraction, "validation_fraction", least=0)
         if not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must lie between 0 and 1, but is {fraction}.")
@@ -289,29 +304,22 @@ class DBoost(ClassifierMixin, BaseEstimator):
             self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth, rate
         )
 
-    def _folds(self, labels: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _check_budget(self) -> None:
+        if not self.refit and self.n_prototypes is not None:
+            raise ValueError(
+                "n_prototypes bounds what recognition reads, which the folds together would exceed "
+                "with refit=False: leave one of the two out."
+            )
+
+    def _folds(self, labels: np.ndarray) -> list[Fold]:
         """Return rows to train on and rows held out, to choose the number of rounds by."""
-        if self.early_stopping is False:
+        parts = self.early_stopping
+        if isinstance(parts, np.bool_):
+            parts = bool(parts)
+        if parts is False:
             return []
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        order = np.random.default_rng(seed).permutation(len(labels))
-        order = order[np.argsort(labels[order], kind="stable")]
-        # dealt out in turn, class by class, so that every fold has its share of each
-        if self.early_stopping is True:
-            place = np.arange(len(labels)) * self.validation_fraction
-            held_out = [order[np.floor(place + self.validation_fraction) > np.floor(place)]]
-        else:
-            held_out = [order[start :: self.early_stopping] for start in range(self.early_stopping)]
-        every = np.arange(len(labels))
-        folds = [(np.setdiff1d(every, part), np.sort(part)) for part in held_out]
-        n_classes = labels.max() + 1
-        for train, part in folds:
-            if len(np.unique(labels[train])) < n_classes or not len(part):
-                raise ValueError(
-                    "early_stopping holds rows out and needs more of them: one class of y has too "
-                    "few to be in both parts."
-                )
-        return folds
+        return deal_out(labels, parts, self.validation_fraction, seed)
 
     def _check_training(self, X: Any, y: Any, base: Dissimilarity) -> tuple[Any, np.ndarray]:
         X = self._check_rows(X, base, reset=True)
@@ -344,30 +352,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _smooth(losses: np.ndarray) -> np.ndarray:
-    """Return means over a tenth of the rounds: the least loss of a single one is often luck."""
-    window = np.ones(max(1, len(losses) // 10))
-    counted = np.convolve(np.ones_like(losses), window, mode="same")
-    means = np.convolve(losses, window, mode="same") / counted
-    return np.asarray(means.round(12))  # equal means tie, and the fewest rounds win
-
-
-def _add_held_out(
-    found: Ensemble,
-    columns: Columns,
-    held_out: np.ndarray,
-    labels: np.ndarray,
-    wrong: np.ndarray,
-    losses: np.ndarray,
-) -> None:
-    """Add, of each round, how many rows held out are wrong, and their log-loss at each scale."""
-    places = columns.places(found.prototypes)
-    leaves = found.leaves(np.ascontiguousarray(columns.values[places][:, held_out].T))
-    kernels.add_staged_losses(leaves, found.outputs, labels[held_out], _SCALES, wrong, losses)
-
-
 def _staged_scores(found: Ensemble, leaves: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the scores after every round; the array is the same, and goes on changing."""
+    """Yield the scores after every tree; the array is the same, and goes on changing."""
     scores = np.zeros((len(leaves), found.outputs.shape[2]))
     for number, output in enumerate(found.outputs):
         scores += output[leaves[:, number]]

@@ -2,9 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from threading import RLock
 from time import perf_counter
 from typing import Any
@@ -14,38 +12,18 @@ import numpy as np
 from likewise import _files
 from likewise._progress import LongWork
 from likewise._validation import check_choice, check_number, check_whole_number, is_sparse, n_rows
-from likewise.index._checks import (
-    check_ids,
-    check_items,
-    check_queries,
-    is_id,
-    listed_ids,
-    refuse_known,
-    refuse_unknown,
-)
+from likewise.index._checks import check_ids, check_items, is_id, refuse_known, refuse_unknown
 from likewise.index._embedded import Embedded
-from likewise.index._engine import NO_SLOT, Store
+from likewise.index._engine import Store
 from likewise.index._file import index_from_parts, parts_of_index
 from likewise.index._kinds import ALL_METRICS, KINDS, chosen_kind
-from likewise.index._search import best_of
+from likewise.index._live import Live
 from likewise.index._serving import Serving, plan
-from likewise.index._truth import exact_best, recall
 from likewise.index._tuning import Step, Tuning, least_effort
 from likewise.index._where import Where, check_fields, check_where
 from likewise.similarities import Matches, Similarity
 
-_SAMPLED = 500  # stored items that are asked for, where no queries are at hand
 _CANDIDATES = 100
-
-
-@dataclass(frozen=True, eq=False)
-class _Live:
-    """What a search works with from beginning to end, whatever is changed meanwhile."""
-
-    serving: Serving
-    store: Store
-    engine: str
-    reason: str
 
 
 class Index:
@@ -113,7 +91,7 @@ class Index:
         self.n_candidates = _CANDIDATES
         self._live = self._begun(similarity, 0, sparse=False)
 
-    def _begun(self, similarity: Similarity, n_items: int, *, sparse: bool) -> _Live:
+    def _begun(self, similarity: Similarity, n_items: int, *, sparse: bool) -> Live:
         """Return an empty store for a similarity, or the table as it is."""
         if self._asked == "pgvector":
             from likewise.index._pgvector import PgvectorStore
@@ -121,7 +99,7 @@ class Index:
             serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
             assert self._url is not None
             store: Store = PgvectorStore(self._url, self._table, serving)
-            return _Live(serving, store, "pgvector", "a url was given")
+            return Live(serving, store, "pgvector", "a url was given")
         can_fold = similarity.takes == "rows" and not sparse
         kind, reason = chosen_kind(self._asked, n_items, can_fold=can_fold)
         serving = plan(similarity, self._fold, self._metric, kind.metrics, kind.name)
@@ -135,7 +113,7 @@ class Index:
         make = None if serving.by is None else lambda **parts: kind.make(serving.metric, **parts)
         # An engine that shifts vectors does not give them back to the last bit.
         keeps_items = serving.stored != "given" or serving.metric == "euclidean"
-        return _Live(serving, Embedded(make, keeps_items=keeps_items), kind.name, reason)
+        return Live(serving, Embedded(make, keeps_items=keeps_items), kind.name, reason)
 
     @property
     def similarity(self) -> Similarity:
@@ -213,7 +191,7 @@ class Index:
             self._live = live
         return self
 
-    def _ready_for(self, items: Any, n_new: int) -> tuple[_Live, Any]:
+    def _ready_for(self, items: Any, n_new: int) -> tuple[Live, Any]:
         """Return what is to hold the items, and the items as it holds them."""
         live = self._live
         if not isinstance(live.store, Embedded):
@@ -231,7 +209,7 @@ class Index:
             live = self._moved(self._begun(self.similarity, n_items, sparse=False))
         return live, items
 
-    def _moved(self, begun: _Live) -> _Live:
+    def _moved(self, begun: Live) -> Live:
         """Fill an empty store with what is stored now."""
         store = self._live.store
         with LongWork("moving items", total=len(store), unit="items") as work:
@@ -283,19 +261,16 @@ class Index:
             if live.engine == "pgvector":
                 serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
                 store = live.store.served_by(serving)  # type: ignore[attr-defined]
-                self._live = _Live(serving, store, live.engine, live.reason)
+                self._live = Live(serving, store, live.engine, live.reason)
                 return self
             if not len(live.store):
                 self._live = self._begun(similarity, 0, sparse=False)
                 return self
             sparse = live.store.holds_sparse  # type: ignore[attr-defined]
             begun = self._begun(similarity, len(live.store), sparse=sparse)
-            for _, rows in live.store.blocks():  # what it cannot score is refused before any work
-                check_items(similarity, rows, n_rows(rows))
-                if begun.serving.minds_items:
-                    begun.serving.fold_items(rows)
+            _refuse_items(live, begun.serving)
             if live.serving.same_items(begun.serving) and begun.engine == live.engine:
-                self._live = _Live(begun.serving, live.store, live.engine, live.reason)
+                self._live = Live(begun.serving, live.store, live.engine, live.reason)
             else:
                 self._live = self._moved(begun)
         return self
@@ -330,25 +305,12 @@ class Index:
                     if served is self._live:
                         raise
 
-    def _search(self, served: _Live, queries: Any, k: int, where: Where) -> Matches:
-        with _reading(served) as live:
-            Q, own = _asked_of(live, queries)
-            slots, scores = self._best(live, Q, own, k, live.store.allowed(where))
+    def _search(self, served: Live, queries: Any, k: int, where: Where) -> Matches:
+        with served.reading() as live:
+            Q, own = live.asked(queries)
+            slots, scores = live.best(Q, own, k, live.store.allowed(where), self.n_candidates)
             ids = live.store.names(slots)
         return Matches(*_padded(ids, scores, k))
-
-    def _best(
-        self, live: _Live, Q: Any, own: np.ndarray | None, k: int, allowed: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        wanted = k if own is None else k + 1
-        slots, scores = best_of(live.serving, live.store, Q, wanted, allowed, self.n_candidates)
-        if own is None or not slots.shape[1]:
-            return slots, scores
-        others = slots != own[:, None]
-        order = np.argsort(~others, axis=1, kind="stable")[:, :k]
-        slots = np.where(others, slots, NO_SLOT)
-        scores = np.where(others, scores, -np.inf)
-        return np.take_along_axis(slots, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
     def served_recall(self, queries: Any = None, k: int = 10) -> float:
         """Return which share of the `k` truly best items a search finds, on average.
@@ -360,23 +322,9 @@ class Index:
         k : int, default=10
         """
         k = check_whole_number(k, "k")
-        with _reading(self._live) as live:
-            Q, own = _asked_of(live, queries)
-            return self._recall(live, Q, own, k, self._truth(live, Q, own, k))
-
-    def _truth(self, live: _Live, Q: Any, own: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        wanted = k if own is None else k + 1
-        slots, scores = exact_best(live.serving.similarity, Q, live.store.blocks(), wanted)
-        if own is not None:
-            scores = np.where(slots == own[:, None], -np.inf, scores)
-            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            slots, scores = (np.take_along_axis(part, order, 1) for part in (slots, scores))
-            slots = np.where(np.isneginf(scores), NO_SLOT, slots)
-        return slots, scores
-
-    def _recall(self, live: _Live, Q: Any, own: Any, k: int, truth: Any) -> float:
-        served = self._best(live, Q, own, k, live.store.allowed(None))
-        return float(recall(truth, served).mean())
+        with self._live.reading() as live:
+            Q, own = live.asked(queries)
+            return live.recall(Q, own, k, live.truth(Q, own, k), self.n_candidates)
 
     def tune(self, recall: float = 0.95, queries: Any = None, k: int = 10) -> Tuning:
         """Find the least effort with which a search finds a share of the truly best items.
@@ -397,17 +345,17 @@ class Index:
         if target > 1:
             raise ValueError(f"recall must be at most 1, but {recall} was given.")
         k = check_whole_number(k, "k")
-        with _reading(self._live) as live:
-            Q, own = _asked_of(live, queries)
-            truth = self._truth(live, Q, own, k)
-            efforts = self._efforts(live, k)
+        with self._live.reading() as live:
+            Q, own = live.asked(queries)
+            truth = live.truth(Q, own, k)
+            efforts = live.efforts(k)
             if not efforts:
-                return Tuning(target, self._recall(live, Q, own, k, truth), None)
+                return Tuning(target, live.recall(Q, own, k, truth, self.n_candidates), None)
 
             def measure(effort: int) -> Step:
                 self._set_effort(live, effort)
                 begin = perf_counter()
-                served = self._recall(live, Q, own, k, truth)
+                served = live.recall(Q, own, k, truth, self.n_candidates)
                 return Step(effort, served, n_rows(Q) / (perf_counter() - begin))
 
             before = live.store.effort, self.n_candidates
@@ -426,13 +374,7 @@ class Index:
             )
         return Tuning(target, chosen.recall, chosen.effort, steps)
 
-    def _efforts(self, live: _Live, k: int) -> list[int]:
-        if not live.serving.reranks:
-            return live.store.efforts(k)
-        n_items = len(live.store)
-        return sorted({min(k * 2**power, n_items) for power in range(16)})
-
-    def _set_effort(self, live: _Live, effort: int) -> None:
+    def _set_effort(self, live: Live, effort: int) -> None:
         """Set how many candidates are scored again, or how thorough the engine searches."""
         if live.serving.reranks:
             self.n_candidates = effort
@@ -467,44 +409,21 @@ def _check_similarity(similarity: Any) -> None:
         )
 
 
-@contextmanager
-def _reading(live: _Live) -> Iterator[_Live]:
-    """Yield what was given, with the store as it is now, if anything is in it."""
-    with live.store.reading() as store:
-        if store.is_empty:
-            raise ValueError("the index is empty: add items before searching.")
-        yield replace(live, store=store)
+def _refuse_items(live: Live, serving: Serving) -> None:
+    """Refuse stored items that a similarity cannot score, before any work.
 
-
-def _asked_of(live: _Live, queries: Any) -> tuple[Any, np.ndarray | None]:
-    """Return queries as rows; and the slots of the items that are asked for, if they are stored.
-
-    With None some stored items are asked for.
+    One of the same kind as before differs at most in the width it takes, which one row tells.
     """
-    similarity, store = live.serving.similarity, live.store
-    if queries is None:
-        sample = _sample(store.ids)
-    else:
-        ids = None if similarity.takes == "objects" else listed_ids(queries)
-        if ids is None:
-            return check_queries(similarity, queries, store.width), None
-        refuse_unknown(ids, store, "queries")
-        sample = ids
-    slots = store.slots_of(sample)
-    try:
-        return similarity.check_queries(store.rows(slots), "stored items"), slots
-    except (TypeError, ValueError) as error:
-        what = "is needed, for" if queries is None else "names"
-        raise ValueError(
-            f"queries {what} stored items, which are not of the kind of queries: {error}"
-        ) from error
-
-
-def _sample(ids: list[Any]) -> list[Any]:
-    if len(ids) <= _SAMPLED:
-        return ids
-    chosen = np.random.default_rng(0).choice(len(ids), _SAMPLED, replace=False)
-    return [ids[at] for at in np.sort(chosen)]
+    before, similarity = live.serving.similarity, serving.similarity
+    norms = [getattr(each, "norm", None) for each in (before, similarity)]
+    same_kind = type(before) is type(similarity) and norms[0] == norms[1]
+    for _, rows in live.store.blocks():
+        checked = rows[:1] if same_kind else rows
+        check_items(similarity, checked, n_rows(checked))
+        if serving.minds_items:
+            serving.fold_items(checked)
+        if same_kind:
+            return
 
 
 def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

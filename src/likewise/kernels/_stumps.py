@@ -11,23 +11,73 @@ from likewise.kernels._jit import kernel
 
 
 @kernel
-def add_weights(targets, weights, own, whole):
-    """Write each example's weight for its target, 0 where there is none, and add up weights.
+def draw_pairs(labels, weights, first_at, second_at, reach, firsts, seconds):
+    """Draw x′ by weight, and x″ by weight among the other classes.
 
     Parameters
     ----------
-    targets : (n,) int64
-    weights : (n, n_labels) float64
-    own : (n,), written
-    whole : (2, n_labels), zeros, written: the weights of the positives, and of all
+    labels : (n,) int64, ascending, of at least two classes
+    weights : (n,) float64
+    first_at, second_at : (n_pairs,) float64 from 0 to below 1, drawn at random
+    reach : (n + 1,) float64, written: the weights before each example
+    firsts, seconds : (n_pairs,) int64, written
     """
-    for i in range(targets.shape[0]):
-        own[i] = 0.0
-        if targets[i] >= 0:
-            own[i] = weights[i, targets[i]]
-            whole[0, targets[i]] += own[i]
-        for c in range(weights.shape[1]):
+    n = labels.shape[0]
+    reach[0] = 0.0
+    for i in range(n):
+        reach[i + 1] = reach[i] + weights[i]
+    for m in range(firsts.shape[0]):
+        first = _place(reach, first_at[m] * reach[n])
+        start = np.searchsorted(labels, labels[first])
+        stop = np.searchsorted(labels, labels[first], side="right")
+        # the other classes' weights end to end: what lies beyond x′'s own class is moved past it
+        own = reach[stop] - reach[start]
+        at = second_at[m] * (reach[n] - own)
+        second = _place(reach, at if at < reach[start] else at + own)
+        # rounding, or classes that have no weight left, can end in the class of x′ all the same
+        if labels[second] == labels[first]:
+            second = stop if stop < n else start - 1
+        firsts[m] = first
+        seconds[m] = second
+
+
+@kernel
+def _place(reach, at):
+    return min(np.searchsorted(reach, at, side="right") - 1, reach.shape[0] - 2)
+
+
+@kernel
+def gather_weights(members, targets, weights, own_targets, wide, own, whole):
+    """Write the targets and weights of some examples, and add their weights up.
+
+    `wide` may have more columns than there are labels; these become 0, and change no Z. Loops over
+    whole vectors of numbers are so much quicker that this pays.
+
+    Parameters
+    ----------
+    members : (n,) int64, which examples
+    targets : (n_all,) int64
+    weights : (n_all, n_labels) float64
+    own_targets : (n,) int64, written
+    wide : (n, width) float64, written
+    own : (n,), written: the weight of each for its target; 0 where there is none
+    whole : (2, width), written: the weights of the positives, and of all
+    """
+    n_labels = weights.shape[1]
+    whole[:] = 0.0
+    for k in range(members.shape[0]):
+        i = members[k]
+        target = targets[i]
+        own_targets[k] = target
+        own[k] = 0.0
+        if target >= 0:
+            own[k] = weights[i, target]
+            whole[0, target] += own[k]
+        for c in range(n_labels):
+            wide[k, c] = weights[i, c]
             whole[1, c] += weights[i, c]
+        for c in range(n_labels, wide.shape[1]):
+            wide[k, c] = 0.0
 
 
 @kernel
@@ -260,85 +310,3 @@ def reweigh(leaves, targets, outputs, weights, scores, masses):
         for c in range(n_labels):
             weights[i, c] /= normaliser
     return normaliser, n_wrong
-
-
-@kernel
-def find_leaves(distances, firsts, seconds, thresholds, leaves):
-    """Write in which leaf of every tree every example ends.
-
-    Trees are full: node k splits into 2k + 1 (f ≤ threshold) and 2k + 2.
-
-    Parameters
-    ----------
-    distances : (n, n_prototypes)
-    firsts, seconds : (n_trees, n_nodes) int64, prototypes
-    thresholds : (n_trees, n_nodes)
-    leaves : (n, n_trees) int64, written
-    """
-    n_nodes = firsts.shape[1]
-    for i in range(distances.shape[0]):
-        for t in range(firsts.shape[0]):
-            node = 0
-            while node < n_nodes:
-                gap = distances[i, firsts[t, node]] - distances[i, seconds[t, node]]
-                node = 2 * node + (2 if gap > thresholds[t, node] else 1)
-            leaves[i, t] = node - n_nodes
-
-
-@kernel
-def sum_trees(distances, firsts, seconds, thresholds, outputs, scores):
-    """Write Σ_t h_t of every example into `scores`, (n, n_labels); the others as in `find_leaves`.
-
-    outputs : (n_trees, n_leaves, n_labels)
-    """
-    n_nodes = firsts.shape[1]
-    for i in range(distances.shape[0]):
-        for c in range(outputs.shape[2]):
-            scores[i, c] = 0.0
-        for t in range(firsts.shape[0]):
-            node = 0
-            while node < n_nodes:
-                gap = distances[i, firsts[t, node]] - distances[i, seconds[t, node]]
-                node = 2 * node + (2 if gap > thresholds[t, node] else 1)
-            for c in range(outputs.shape[2]):
-                scores[i, c] += outputs[t, node - n_nodes, c]
-
-
-@kernel
-def add_staged_losses(leaves, outputs, classes, scales, wrong, losses):
-    """Add, of each round, how many examples are wrong, and their log-loss by scaled scores.
-
-    The shares of an example's classes are as exp(scale · F); of a single label, −F and F.
-
-    Parameters
-    ----------
-    leaves : (n, n_trees) int64
-    outputs : (n_trees, n_leaves, n_labels)
-    classes : (n,) int64
-    scales : (n_scales,)
-    wrong : (n_trees,), added to
-    losses : (n_trees, n_scales), added to
-    """
-    n_labels = outputs.shape[2]
-    F = np.empty(max(2, n_labels))
-    for i in range(leaves.shape[0]):
-        F[:] = 0.0
-        own = classes[i]
-        for t in range(outputs.shape[0]):
-            output = outputs[t, leaves[i, t]]
-            if n_labels == 1:
-                F[0] -= output[0]
-                F[1] += output[0]
-            else:
-                for c in range(n_labels):
-                    F[c] += output[c]
-            best = 0
-            for c in range(1, F.shape[0]):
-                if F[c] > F[best]:
-                    best = c
-            wrong[t] += best != own
-            for k in range(scales.shape[0]):
-                total = 0.0
-                for c in range(F.shape[0]):
-                    total += np.exp(scales[k] * (F[c] - F[best]))
-                losses[t, k] += np.log(total) - scales[k] * (F[own] - F[best])

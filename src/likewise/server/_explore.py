@@ -18,6 +18,7 @@ from likewise.server._service import BASE, Service
 _ON_MAP, _IN_GOODNESS, _ON_CURVE = 1_000, 2_000, 200
 _RECALL_QUERIES, _RECALL_AT = 100, 10
 _OUTCOMES = 20
+_Place = tuple[ItemId, Any, Any]  # of an item: before and after
 
 
 class Explorer:
@@ -90,8 +91,8 @@ class Explorer:
             model=live.version,
         )
 
-    def map(self) -> wire.Map:
-        """Return items in the plane, before and after learning."""
+    def map(self, by: str | None = None) -> wire.Map:
+        """Return items in the plane, before and after learning, labelled by a column."""
         live = self._service.live
         base = self._service.at(BASE)
         found = self._once(
@@ -99,26 +100,29 @@ class Explorer:
         )
         return wire.Map(
             status="computing" if found is None else "ready",
-            points=found or [],
+            points=self._labelled(found or [], by or self._service.served.label, live),
             n_items=len(live.catalogue),
             base_model=BASE,
             model=live.version,
         )
 
-    def _points(self, base: Live, live: Live) -> list[wire.Point]:
+    def _points(self, base: Live, live: Live) -> list[_Place]:
         chosen = live.catalogue.sample(_ON_MAP)
         if len(chosen) < 3 or not live.items_are_queries:
             return []
         rows = live.catalogue.rows[chosen]
         before = plane_of(base.scores(rows, rows))
         after = turned_to(before, plane_of(live.scores(rows, rows)))
-        label = self._service.served.label
+        names = [live.catalogue.list[place].id for place in chosen]
+        return list(zip(names, before.tolist(), after.tolist(), strict=True))
+
+    def _labelled(self, places: list[_Place], by: str | None, live: Live) -> list[wire.Point]:
         points = []
-        for place, here, there in zip(chosen, before.tolist(), after.tolist(), strict=True):
-            item = live.catalogue.list[place]
-            said = item.row.get(label) if label is not None else None
+        for name, before, after in places:
+            item = live.catalogue.items.get(str(name))  # None where it has gone since
+            said = item.row.get(by) if item is not None and by is not None else None
             said = None if said is None else str(said)
-            points.append(wire.Point(id=item.id, before=here, after=there, label=said))
+            points.append(wire.Point(id=name, before=before, after=after, label=said))
         return points
 
     def quality(self) -> wire.Quality:

@@ -50,9 +50,12 @@ async def neighbours(
 
 
 @router.get("/map", summary="Items in the plane")
-async def map(state: Shared) -> wire.Map:
-    """Return items in the plane before and after learning; ask again while it is computed."""
-    return await state.run(state.explorer.map)
+async def map(state: Shared, by: Annotated[str | None, Query(max_length=200)] = None) -> wire.Map:
+    """Return items in the plane before and after learning; ask again while it is computed.
+
+    Labels are those of the column `by`.
+    """
+    return await state.run(state.explorer.map, by)
 
 
 @router.get("/quality", summary="How good it is")

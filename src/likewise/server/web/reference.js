@@ -1,74 +1,93 @@
-// Shows openapi.json: every route, what it takes and what it answers.
+// The API as openapi.json says it: every route, what it takes and what it answers.
 
-const routes = document.getElementById("routes");
-const form = document.getElementById("token");
+import { ask } from "./api.js";
+import { h, notice, waiting } from "./dom.js";
 
-function element(name, ...children) {
-  const made = document.createElement(name);
-  made.append(...children);
-  return made;
+const GROUPS = [
+  ["Ask", /^\/v1\/(search|score|explain)/],
+  ["Teach", /^\/v1\/(feedback|teach)/],
+  ["Versions", /^\/v1\/models/],
+  ["Items", /^\/v1\/items/],
+  ["What the explorer shows", /^\/v1\/explore/],
+  ["Operations", /./],
+];
+const DEEPEST = 6;
+
+async function show(place) {
+  place.replaceChildren(waiting());
+  try {
+    const api = await ask("/openapi.json");
+    const routes = Object.entries(api.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, what]) => ({ path, method, what })));
+    const left = new Set(routes);
+    place.replaceChildren(...GROUPS.map(([name, fits]) => {
+      const own = [...left].filter(({ path }) => fits.test(path));
+      for (const route of own) left.delete(route);
+      return h("section", {}, h("h2", {}, name), own.map((route) => routeOf(route, api)));
+    }));
+  } catch (error) {
+    place.replaceChildren(notice(
+      error.message,
+      { kind: "bad", action: "Try again", act: () => show(place) },
+    ));
+  }
 }
 
-// Writes a schema as the JSON it stands for; names are followed once.
+function routeOf({ path, method, what }, api) {
+  const answers = Object.entries(what.responses ?? {});
+  const good = answers.filter(([status]) => status < "300");
+  const refusals = answers.filter(([status]) => status >= "300").map(([status]) => status);
+  return h("details", { class: "route" },
+    h("summary", {},
+      h("span", { class: `method ${method}` }, method.toUpperCase()),
+      h("code", {}, path),
+      h("span", {}, what.summary ?? ""),
+    ),
+    h("div", { class: "what" },
+      what.description && h("p", {}, what.description),
+      parameters(what.parameters ?? []),
+      what.requestBody && body("Takes", what.requestBody.content, api),
+      good.map(([status, answer]) => body(`Answers ${status}`, answer.content, api)),
+      refusals.length > 0 && h("p", { class: "quiet" }, `Refuses with ${refusals.join(", ")}.`)));
+}
+
+function parameters(given) {
+  if (!given.length) return null;
+  return h("div", { class: "scroll" }, h("table", {},
+    h("thead", {},
+      h("tr", {}, ["Parameter", "In", "Kind", "Default"].map((name) => h("th", { scope: "col" }, name))),
+    ),
+    h("tbody", {}, given.map(({ name, in: where, required, schema }) => h("tr", {},
+      h("th", { scope: "row" },
+        h("code", {}, name),
+      ), h("td", {}, where), h("td", {}, h("code", {}, sketch(schema, {}))),
+      h("td", {}, required ? "needed" : h("code", {}, JSON.stringify(schema.default ?? null))))))));
+}
+
+function body(title, content, api) {
+  const json = content?.["application/json"]?.schema;
+  return h("div", {},
+    h("h3", {}, title),
+    json && Object.keys(json).length ? h("pre", { tabindex: "0" }, sketch(json, api)) : h("p", {},
+      Object.keys(content ?? {}).join(", ") || "nothing",
+    ),
+  );
+}
+
+/** Return a schema as the JSON it stands for. */
 function sketch(schema, api, depth = 0) {
-  if (!schema || depth > 6) return "…";
-  if (schema.$ref) return sketch(api.components.schemas[schema.$ref.split("/").pop()], api, depth + 1);
+  if (!schema || depth > DEEPEST) return "…";
+  if (schema.$ref) return sketch(api.components.schemas[schema.$ref.split("/").pop()], api, depth);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  const several = schema.anyOf || schema.oneOf;
-  if (several) return [...new Set(several.map((one) => sketch(one, api, depth + 1)))].join(" | ");
-  if (schema.type === "array") return `[${sketch(schema.items, api, depth + 1)}]`;
+  const either = schema.anyOf ?? schema.oneOf;
+  if (either) return [...new Set(either.map((one) => sketch(one, api, depth)))].join(" | ");
+  if (schema.type === "array") return `[${sketch(schema.items ?? schema.prefixItems?.[0], api, depth)}, …]`;
   if (schema.type !== "object") return schema.type ?? "any";
-  const pad = "  ".repeat(depth + 1);
-  const lines = Object.entries(schema.properties ?? {}).map(([name, part]) => {
-    const needed = (schema.required ?? []).includes(name) ? "" : "?";
-    return `${pad}"${name}"${needed}: ${sketch(part, api, depth + 1)}`;
-  });
+  const pad = "  ".repeat(depth + 1), needed = schema.required ?? [];
+  const lines = Object.entries(schema.properties ?? {}).map(([name, part]) =>
+    `${pad}${JSON.stringify(name)}${needed.includes(name) ? "" : "?"}: ${sketch(part, api, depth + 1)}`);
   return lines.length ? `{\n${lines.join(",\n")}\n${"  ".repeat(depth)}}` : "{…}";
 }
 
-function bodyOf(content, api) {
-  const json = content?.["application/json"];
-  return json ? element("pre", sketch(json.schema, api)) : "";
-}
-
-function parametersOf(given) {
-  if (!given?.length) return "";
-  const rows = given.map((one) =>
-    element("tr", element("th", element("code", one.name)), element("td", one.in),
-      element("td", one.schema?.enum?.join(" | ") ?? one.schema?.type ?? ""),
-      element("td", one.required ? "needed" : `default ${JSON.stringify(one.schema?.default)}`)));
-  return element("table", ...rows);
-}
-
-function routeOf(path, method, what, api) {
-  const kind = element("span", method.toUpperCase());
-  kind.className = "method";
-  const shown = element("details", element("summary", kind, element("code", path), ` ${what.summary ?? ""}`));
-  shown.append(element("p", what.description ?? ""), parametersOf(what.parameters));
-  if (what.requestBody) shown.append(element("h3", "takes"), bodyOf(what.requestBody.content, api));
-  for (const [status, answer] of Object.entries(what.responses ?? {})) {
-    if (status < "300") shown.append(element("h3", `answers ${status}`), bodyOf(answer.content, api));
-  }
-  return shown;
-}
-
-async function show(token) {
-  const headers = token ? { authorization: `Bearer ${token}` } : {};
-  const answer = await fetch("openapi.json", { headers });
-  form.hidden = answer.status !== 401;
-  if (!answer.ok) {
-    routes.replaceChildren(element("p", (await answer.json()).error));
-    return;
-  }
-  const api = await answer.json();
-  const all = Object.entries(api.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, what]) => routeOf(path, method, what, api)));
-  routes.replaceChildren(...all);
-}
-
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  show(form.querySelector("input").value);
-});
-show(sessionStorage.getItem("likewise-token"));
+show(document.getElementById("routes"));

@@ -1,0 +1,70 @@
+// Elements from data. Text is always set as text: nothing here reads markup.
+
+const NOTHING = [null, undefined, false];
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Return an element: h("button", {class: "main", onclick: act}, "Go"). */
+export function h(tag, given = {}, ...children) {
+  return filled(document.createElement(tag), given, children);
+}
+
+/** Return an element of a drawing. */
+export function svg(tag, given = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), given, children);
+}
+
+function filled(element, given, children) {
+  for (const [name, value] of Object.entries(given)) {
+    if (NOTHING.includes(value)) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat(Infinity).filter((child) => !NOTHING.includes(child)));
+  return element;
+}
+
+/** Say something to those who listen instead of looking. */
+export function say(sentence) {
+  document.getElementById("said").textContent = sentence;
+}
+
+/** Return a sentence in a box, perhaps with something to press. */
+export function notice(sentence, { kind = "plain", action = null, act = null } = {}) {
+  const button = action && h("button", { type: "button", onclick: act }, action);
+  const role = kind === "bad" ? "alert" : null;
+  return h("div", { class: `notice ${kind}`, role }, h("p", {}, sentence), button);
+}
+
+/** Return what is shown until there is something to show. */
+export function waiting(sentence = "Loading…") {
+  return h("p", { class: "waiting", role: "status" },
+    h("span", { class: "dot", "aria-hidden": "true" }),
+    sentence,
+  );
+}
+
+/** Return the top of a page. */
+export function heading(title, lead) {
+  return h("header", { class: "top" },
+    h("h1", { tabindex: "-1" }, title),
+    lead && h("p", { class: "lead" }, lead),
+  );
+}
+
+/** Return a figure in large and what it is in small. */
+export function tile(name, value, note = null) {
+  return h("div", { class: "tile" },
+    h("dt", {}, name),
+    h("dd", {}, h("span", { class: "figure" }, value), note && h("span", { class: "note" }, note)),
+  );
+}
+
+/** Return a drop-down with its label. */
+export function choice(name, options, chosen, act) {
+  const select = h("select", { onchange: () => act(select.value) },
+    options.map(([value, words]) => h("option", { value, selected: String(value) === String(chosen) },
+      words,
+    )),
+  );
+  return h("label", { class: "field" }, h("span", {}, name), select);
+}

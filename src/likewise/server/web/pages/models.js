@@ -1,0 +1,138 @@
+// Versions of the similarity: which answers, how good each was, and who goes live.
+
+import { ask, tell } from "../api.js";
+import { sure } from "../dialogs.js";
+import { h, heading, notice, say, waiting } from "../dom.js";
+import { count, moment } from "../words.js";
+
+export const title = "Models";
+const LOOK_EVERY = 3_000;
+const SHOWN = 8; // of the newest; those that were live are always shown
+const STATUS = {
+  live: ["live", "answers every search now"],
+  retired: ["retired", "live before"],
+  rejected: ["not better", "than the one live then"],
+  kept: ["kept", "while the gate was held"],
+};
+
+export async function open({ root, summary, signal }) {
+  root.append(heading(
+    "Models",
+    "Every version that was made from what people answered. A new one goes live by itself only if it " +
+      "is clearly better than the live one on answers that were held out.",
+  ));
+  if (!summary.learns) root.append(notice(summary.why_not));
+  const place = h("div", {}, waiting());
+  root.append(place);
+  let seen = "";
+  const all = { wanted: false, again: () => { seen = ""; look(); } };
+  await look();
+  const timer = setInterval(() => document.hidden || look().catch(() => {}), LOOK_EVERY);
+  signal.addEventListener("abort", () => clearInterval(timer));
+
+  async function look() {
+    const told = await ask("/v1/models", { signal });
+    const now = JSON.stringify(told);
+    if (now === seen) return; // a button that has the focus keeps it
+    seen = now;
+    place.replaceChildren(gate(told, change), table(told, change, all));
+  }
+
+  async function change(version, kind, question) {
+    if (!(await sure(...question))) return;
+    try {
+      const { live } = await tell(`/v1/models/${version}/${kind}`);
+      await look();
+      say(`Version ${live} is live.`);
+      dispatchEvent(new Event("likewise-changed"));
+      root.querySelector("h1").focus({ preventScroll: true });
+    } catch (error) {
+      if (error.name !== "AbortError") place.prepend(notice(error.message, { kind: "bad" }));
+    }
+  }
+}
+
+function gate({ gate, live }, change) {
+  if (gate === "open") return h("p", { class: "gate" },
+    h("span", { class: "badge" }, "gate open"),
+    `Version ${live} answers. A better one takes its place by itself.`,
+  );
+  const action = "Open the gate";
+  const question = [
+    action,
+    `Version ${live} stays live, and from then on a better version takes its place by itself.`,
+    action,
+  ];
+  return h("div", { class: "gate" }, h("span", { class: "badge warn" }, "gate held"),
+    h("p", {},
+      `Version ${live} answers, and stays: someone went back to it. `,
+      "New versions are made and kept, and none goes live by itself until one is promoted.",
+    ),
+    h("button", { type: "button", onclick: () => change(live, "promote", question) }, action));
+}
+
+function table({ models }, change, all) {
+  const names = ["Version", "Status", "Answers", "Held-out answers right", "Won / lost", "Made"];
+  const few = models.filter((model, place) => place < SHOWN || model.promoted !== null);
+  const shown = all.wanted ? models : few;
+  const more = h("button",
+    { type: "button", class: "slim", onclick: () => { all.wanted = true; all.again(); } },
+    `Show all ${models.length} versions`,
+  );
+  return h("div", {},
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Versions" },
+      h("table", { class: "versions" },
+        h("thead", {},
+          h("tr", {},
+            names.map((name) => h("th", { scope: "col" }, name)),
+            h("th", { scope: "col" }, h("span", { class: "unseen" }, "What can be done")),
+          ),
+        ),
+        h("tbody", {}, shown.map((model) => line(model, change))))),
+    shown.length < models.length && h("p", { class: "more" }, more));
+}
+
+function line(model, change) {
+  const { version, status, judged } = model;
+  const [name, meaning] = STATUS[status];
+  return h("tr", { class: status, "data-version": version },
+    h("th", { scope: "row" },
+      `${version}`,
+      h("small", {}, model.origin === "file" ? "the model file" : "learned"),
+    ),
+    h("td", { "data-name": "Status" },
+      h("span", { class: `badge ${status}` }, name),
+      h("small", {}, meaning),
+    ),
+    h("td", { "data-name": "Answers", class: "number" }, count(model.position)),
+    h("td", { "data-name": "Held-out right" }, judged ? scored(judged) : "–"),
+    h("td", { "data-name": "Won / lost", class: "number" },
+      judged ? `${judged.won} / ${judged.lost}` : "–",
+    ),
+    h("td", { "data-name": "Made", class: "made" }, moment(model.created)),
+    h("td", { class: "acts" }, action(model, change)));
+}
+
+function scored({ held_out: n, right, live_right: other, live }) {
+  const meter = h("span", { class: "meter", "aria-hidden": "true" },
+    h("span", { class: "fill" }),
+    h("span", { class: "mark" }),
+  );
+  meter.children[0].style.width = `${(100 * right) / n}%`;
+  meter.children[1].style.left = `${(100 * other) / n}%`;
+  return h("div", { class: "scored" },
+    meter,
+    h("span", {}, `${right} of ${n}`, h("small", {}, `version ${live}, live then: ${other}`)),
+  );
+}
+
+function action({ version, status, promoted, available }, change) {
+  if (status === "live") return h("span", { class: "quiet" }, "in use");
+  if (!available) return h("span", { class: "quiet" }, "no longer kept");
+  const from = `Version ${version} answers every search from then on`;
+  const [name, kind, label, sentence] = promoted === null
+    ? ["Promote", "promote", `Promote version ${version}`, `${from}. A better one may take its place by itself.`]
+    : ["Roll back", "rollback", `Roll back to version ${version}`, `${from}, until someone promotes another.`];
+  const onclick = () => change(version, kind, [`${label}?`, sentence, name]);
+  return h("button", { type: "button", class: "slim", "aria-label": label, onclick }, name);
+}

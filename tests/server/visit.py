@@ -1,0 +1,73 @@
+"""A visit of the explorer by a real browser."""
+
+import shutil
+
+import pytest
+
+PAGES = ("neighbours", "teach", "map", "quality", "models")
+READY = {
+    "neighbours": ".side.after .near",
+    "teach": ".choice.right button",
+    "map": "canvas.plane",
+    "quality": ".outcomes",
+    "models": ".versions tbody tr",
+}
+LOOKS = {
+    "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+    "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
+    "phone": {"color_scheme": "dark", "viewport": {"width": 360, "height": 780}},
+}
+
+
+def find_browser():
+    """Return the way to a browser; skip where there is none."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip("there is no chromium on PATH: apt-get install chromium")
+    return api, program
+
+
+class Visit:
+    """A page, and all that happened on it."""
+
+    def __init__(self, browser, server, **settings):
+        self.address = server.address
+        self.context = browser.new_context(reduced_motion="reduce", **settings)
+        self.page = self.context.new_page()
+        self.troubles, self.asked = [], []
+        self.page.on("console", lambda message: self.troubles.append(message.text))
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.troubles.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("response", self._answered)
+
+    def _answered(self, response):
+        if response.status >= 400:
+            self.troubles.append(f"{response.status} {response.url}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+    def open(self, route, ready=None):
+        self.page.goto(f"{self.address}/#/{route}")
+        self.page.wait_for_selector(ready or READY[route.split("/")[0].split("?")[0]])
+        return self.page
+
+    def until(self, expression, argument=None):
+        """Wait for a function to be true; the page forbids the eval by which playwright waits."""
+        for _ in range(300):
+            if self.page.evaluate(expression, argument):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"never true: {expression}")
+
+    def asked_elsewhere(self):
+        return [url for url in self.asked if not url.startswith((self.address, "data:", "blob:"))]
+
+    def untroubled(self):
+        return self.troubles == [] and self.asked_elsewhere() == []
