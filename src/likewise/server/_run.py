@@ -27,6 +27,8 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
     require_extra("fastapi", "server", "a server")
     from likewise.server._app import create_app
 
+    # A thread that works on feedback lets a search go first after so many seconds, not after 5 ms.
+    sys.setswitchinterval(0.0005)
     with _listen(settings.host, settings.port) as listening:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         address = f"http://{host}:{listening.getsockname()[1]}"
