@@ -37,7 +37,7 @@ from likewise.learners._held_out import (
     split_rows,
 )
 from likewise.learners._history import plot_history, record
-from likewise.learners._states import State, copied, make_writable
+from likewise.learners._states import State, added, copied, make_writable
 from likewise.similarities import Bilinear
 from likewise.supervision import (
     LabelTriplets,
@@ -303,7 +303,12 @@ class OnlineLearner(BaseEstimator):
             merged.state_ = start.state_
             before = start.n_triplets_seen_, start.n_updates_
         updates = [model.n_updates_ - before[1] for model in models]
-        merged.state_ = merged.state_.merged([m.state_ for m in models], merged.state_, updates)
+        merged.state_ = merged.state_.with_evidence(
+            added(
+                model.state_.evidence_since(merged.state_, n)
+                for model, n in zip(models, updates, strict=True)
+            )
+        )
         merged.n_updates_ = before[1] + sum(updates)
         merged.n_triplets_seen_ = before[0] + sum(m.n_triplets_seen_ - before[0] for m in models)
         return merged
