@@ -1,0 +1,10 @@
+"""Beyond one machine: the same names on the workers of a Dask cluster, or on threads.
+
+Each takes what its plain namesake takes, and rows that need not be in memory.
+"""
+
+from likewise.distributed._online import AROMA, OASIS
+from likewise.distributed._search import neighbors
+from likewise.distributed._sources import read_parquet
+
+__all__ = ["AROMA", "OASIS", "neighbors", "read_parquet"]
