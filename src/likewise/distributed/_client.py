@@ -37,6 +37,9 @@ class HasClient:
         return self._PLAIN(**{key: v for key, v in given.items() if key not in self._OURS})
 
     def _state_for_file(self) -> Any:
+        return self._fitted_plain()
+
+    def _fitted_plain(self) -> Any:
         """Return the plain estimator with what was learned: where it was learned is no data."""
         stored = self._plain()
         for name, value in vars(self).items():

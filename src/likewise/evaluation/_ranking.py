@@ -222,10 +222,6 @@ class SameLabel:
         """Return the grades of a block of queries with all items, dense and its own."""
         return (self.left[block][:, None] == self.right).astype(np.float64)
 
-    def part(self, block: slice) -> "SameLabel":
-        """Return what says the same of a block of queries alone."""
-        return SameLabel(self.left[block], self.right)
-
 
 @dataclass(frozen=True, eq=False)
 class Grades:
