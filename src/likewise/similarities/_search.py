@@ -32,7 +32,7 @@ _TILE = 384  # a multiple of 4, 6, 8, 12, 16, 24, 32 and 48
 
 Best: TypeAlias = tuple[np.ndarray, np.ndarray]  # scores and ids, a row a query
 
-_NO_ITEM = np.iinfo(np.int64).max  # the id in an empty place of a heap; sorts after every row
+NO_ITEM = np.iinfo(np.int64).max  # the id in an empty place of a heap; sorts after every row
 
 
 class Scorer(Protocol):
@@ -99,7 +99,7 @@ def best_items(
         An id that each query must not find.
     """
     shape = (scorer.n_queries, min(k, scorer.n_items))
-    heap = np.full(shape, -np.inf), np.full(shape, _NO_ITEM)
+    heap = np.full(shape, -np.inf), np.full(shape, NO_ITEM)
     skip = np.full(scorer.n_queries, -1) if own_rows is None else own_rows
 
     pieces = chunks(scorer)
@@ -127,7 +127,7 @@ def matches_of(
     # Every place is filled, but for those queries that wanted all items and could not have one.
     leaves_out = own_rows is not None and k >= n_items
     n_left_out = np.count_nonzero(own_rows < n_items) if leaves_out else 0
-    if np.count_nonzero(best[1] == _NO_ITEM) > n_left_out:
+    if np.count_nonzero(best[1] == NO_ITEM) > n_left_out:
         raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
     return _sorted_matches(*best, k, dtype)
 
@@ -142,8 +142,8 @@ def _sorted_matches(scores: np.ndarray, ids: np.ndarray, k: int, dtype: Any) -> 
     order = np.lexsort((ids, -scores))
     missing = ((0, 0), (0, k - scores.shape[1]))
     scores = np.pad(np.take_along_axis(scores, order, axis=1), missing, constant_values=-np.inf)
-    ids = np.pad(np.take_along_axis(ids, order, axis=1), missing, constant_values=_NO_ITEM)
-    empty = ids == _NO_ITEM
+    ids = np.pad(np.take_along_axis(ids, order, axis=1), missing, constant_values=NO_ITEM)
+    empty = ids == NO_ITEM
     if empty.any():
         ids = ids.astype(object)
         ids[empty] = None
