@@ -10,6 +10,7 @@ from likewise.distributed._lmnn import LMNN
 from likewise.distributed._online import AROMA, OASIS
 from likewise.distributed._search import neighbors
 from likewise.distributed._sources import read_parquet
+from likewise.distributed._spread import spread
 
 __all__ = [
     "AROMA",
@@ -20,4 +21,5 @@ __all__ = [
     "evaluate_retrieval",
     "neighbors",
     "read_parquet",
+    "spread",
 ]

@@ -122,13 +122,13 @@ class DaskExecutor:
     """
 
     def __init__(self, client: Any) -> None:
-        self._client = client
+        self.client = client
         self._address = client.scheduler.address
 
     @property
     def n_workers(self) -> int:
         """Threads of all workers, at least one."""
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, sum(self.client.nthreads().values()))
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
         """Send the task to the scheduler."""
@@ -136,7 +136,7 @@ class DaskExecutor:
 
         # The warning is for data sent by mistake; here it is sent once, and wanted.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
-            return self._client.submit(function, *map(self._ready, args), pure=False)
+            return self.client.submit(function, *map(self._ready, args), pure=False)
 
     def share(self, value: Any) -> Handle:
         """Send a value once, as a task that returns it: what is scattered can be lost."""
@@ -164,7 +164,7 @@ class DaskExecutor:
         if isinstance(value, list):
             return [self._ready(part) for part in value]
         lazy = getattr(value, "__dask_graph__", None)
-        return value if lazy is None else self._client.compute(value)
+        return value if lazy is None else self.client.compute(value)
 
 
 def _itself(value: Any) -> Any:

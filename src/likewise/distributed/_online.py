@@ -1,7 +1,7 @@
 """AROMA and OASIS on several machines, by rounds of parameter mixing."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import logging
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from time import perf_counter
@@ -23,6 +23,8 @@ from likewise.learners._history import record
 from likewise.learners._online import OnlineLearner, Way
 from likewise.similarities import Matches, Similarity
 from likewise.supervision import TripletSource, check_weights
+
+_LOG = logging.getLogger("likewise.distributed")
 
 
 def _at_work(door: Callable[..., Any]) -> Callable[..., Any]:
@@ -167,6 +169,14 @@ class MixedLearner(HasClient, OnlineLearner):
             ) from error
         self._take_over(done, perf_counter() - began)
         work.advance(done.n_triplets)
+        _LOG.info(
+            "round %d of %d: %d triplets, loss %.4f, %.1f s",
+            len(self.rounds_),
+            self._plan.n_rounds,
+            done.n_triplets,
+            done.loss / max(1, done.n_triplets),
+            self.rounds_[-1]["seconds"],
+        )
 
     def _take_over(self, done: Learned, seconds: float) -> None:
         assert done.state is not None

@@ -1,0 +1,123 @@
+"""One process beside a Dask cluster of one and of two worker processes, and how cost grows.
+
+AROMA learns from triplets of 20 newsgroups, LMNN from MNIST, and MNIST's rows are searched among
+themselves for what shows the same digit. Rows of LMNN and of the evaluation lie in an NPY file that
+workers map, so that "MB above data" is what the client itself takes. Every run is counted once:
+`python -m benchmarks dask --repeats 1`.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._contender import Contender
+
+_SHARD_SIZE = 50_000
+_STEPS = 20  # of LMNN: enough for two searches for impostors after the first
+
+CASES = [
+    *({"task": "aroma", "triplets": n, "threads": 1} for n in (250_000, 500_000, 1_000_000)),
+    *({"task": "lmnn", "rows": n, "features": 164, "threads": 1} for n in (15_000, 30_000, 60_000)),
+    *({"task": "evaluate", "rows": n, "features": 164, "threads": 1} for n in (15_000, 60_000)),
+]
+
+
+def data(case: dict[str, Any]) -> Any:
+    """Return newsgroups and triplets, or the name of a file of MNIST's rows, and labels."""
+    if case["task"] == "aroma":
+        return _newsgroups(case["triplets"])
+    from benchmarks.lmnn import _mnist
+
+    X, y, _, _ = _mnist(case["features"])
+    path = Path(tempfile.gettempdir()) / f"likewise-mnist-{case['features']}-{case['rows']}.npy"
+    if not path.exists():
+        unfinished = path.with_suffix(f".{os.getpid()}.npy")
+        np.save(unfinished, X[: case["rows"]])
+        os.replace(unfinished, path)
+    return path, y[: case["rows"]]
+
+
+def _newsgroups(n_triplets: int) -> tuple[Any, ...]:
+    from likewise.reproduce.aroma import _news_counts, _news_split
+    from likewise.supervision import LabelTriplets
+
+    X, y, X_test, y_test = _news_split(*_news_counts(), 0)
+    triplets = LabelTriplets(y).draw(n_triplets, np.random.default_rng(0))
+    return X, triplets, X_test, y_test
+
+
+def _plain(case: dict[str, Any], data: Any) -> Any:
+    import likewise
+
+    if case["task"] == "aroma":
+        likewise.AROMA().fit_triplets(data[1][:100], data[0])
+        return lambda: likewise.AROMA().fit_triplets(data[1], data[0])
+    rows, labels = np.load(data[0]), data[1]
+    if case["task"] == "lmnn":
+        return lambda: _fitted(likewise.LMNN(max_iter=_STEPS), rows, labels)
+    return lambda: likewise.evaluate_retrieval("euclidean", rows, labels=labels, depth=100)
+
+
+def _fitted(learner: Any, rows: Any, labels: np.ndarray) -> Any:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # twenty steps are not enough, and are not meant to be
+        return learner.fit(rows, labels)
+
+
+def _on_workers(n_workers: int) -> Any:
+    def prepare(case: dict[str, Any], data: Any) -> Any:
+        from distributed import Client, LocalCluster
+
+        import likewise
+
+        cluster = LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        )
+        client = Client(cluster)
+        if case["task"] == "aroma":
+            given = {"client": client, "shard_size": _SHARD_SIZE}
+            # every worker loads the kernels before the clock runs
+            likewise.distributed.AROMA(**given).fit_triplets(data[1][:1000], data[0])
+            return lambda: likewise.distributed.AROMA(**given).fit_triplets(data[1], data[0])
+        path, labels = data
+        some = np.load(path, mmap_mode="r")[:2000]
+        if case["task"] == "lmnn":
+            learner = likewise.distributed.LMNN(max_iter=_STEPS, client=client)
+            _fitted(learner, some, labels[:2000])
+            return lambda: _fitted(learner, path, labels)
+        given = {"depth": 100, "client": client}
+        evaluate = likewise.distributed.evaluate_retrieval
+        evaluate("euclidean", some, labels=labels[:2000], **given)
+        return lambda: evaluate("euclidean", path, labels=labels, **given)
+
+    return prepare
+
+
+CONTENDERS = [
+    Contender("likewise", _plain, slow=True),
+    Contender("1 worker", _on_workers(1), slow=True),
+    Contender("2 workers", _on_workers(2), slow=True),
+]
+
+
+def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
+    """Return how good the result is, and where the time of rounds went."""
+    if case["task"] == "lmnn":
+        return {"objective": result.objective_}
+    if case["task"] == "evaluate":
+        return {"map@100": result["map"], "precision@10": result["precision@10"]}
+    found = {"map": result.score(data[2], data[3])}
+    if hasattr(result, "rounds_"):
+        total = {key: sum(r[key] for r in result.rounds_) for key in result.rounds_[0]}
+        n_workers = result._plan.n_shards
+        found |= {
+            "rounds": len(result.rounds_),
+            "share learning": total["learning"] / n_workers / total["seconds"],
+            "share merging": total["merging"] / n_workers / total["seconds"],
+        }
+    return found
