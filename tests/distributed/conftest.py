@@ -43,9 +43,6 @@ def triplets(digits):
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory, digits, triplets):
     """Return a folder with the digits and their triplets as NPY and as several Parquet files."""
-    import pyarrow
-    import pyarrow.parquet
-
     X, y = digits
     folder = tmp_path_factory.mktemp("rows")
     np.save(folder / "rows.npy", X)

@@ -16,7 +16,9 @@ def learned(digits):
 
 def test_neighbours_are_those_of_one_machine(client, laid_out, digits, learned):
     expected = learned.similarity_.neighbors(digits[0], digits[0], 7, exclude_self=True)
-    found = lw.distributed.neighbors(learned, laid_out, laid_out, 7, exclude_self=True, client=client)
+    found = lw.distributed.neighbors(
+        learned, laid_out, laid_out, 7, exclude_self=True, client=client
+    )
     assert_array_equal(found.ids, expected.ids)
     assert_allclose(found.scores, expected.scores, rtol=1e-12)
 
@@ -54,9 +56,9 @@ def test_evaluation_is_that_of_one_machine(client, laid_out, digits, learned, mo
     from likewise.evaluation import _ranking
 
     X, y = digits
-    expected = lw.evaluate_retrieval(learned, X, labels=y)
+    expected = lw.evaluate_retrieval(learned, X, labels=y, depth=30)
     monkeypatch.setattr(_ranking, "_SCORES_IN_BLOCK", 500 * len(X))  # several blocks of queries
-    found = lw.distributed.evaluate_retrieval(learned, laid_out, labels=y, client=client)
+    found = lw.distributed.evaluate_retrieval(learned, laid_out, labels=y, depth=30, client=client)
     assert_array_equal(found.queries, expected.queries)
     for measure, values in expected.per_query.items():
         assert_allclose(found.per_query[measure], values, rtol=1e-12, err_msg=measure)
@@ -131,10 +133,10 @@ def test_what_cannot_be_done_in_blocks_is_refused_with_a_sentence(folder, digits
     rows = folder / "rows.npy"
     with pytest.raises(ValueError, match="sample_size must be given"):
         lw.distributed.LandmarkFeatures().fit(rows)
-    with pytest.raises(ValueError, match="kmeans.* needs rows in memory"):
+    with pytest.raises(ValueError, match=r"kmeans.* needs rows in memory"):
         lw.distributed.LandmarkFeatures("cosine", select="kmeans++").fit(rows)
-    with pytest.raises(ValueError, match="out must be an .npy file"):
-        maker = lw.distributed.LandmarkFeatures("cosine").fit(rows)
+    maker = lw.distributed.LandmarkFeatures("cosine").fit(rows)
+    with pytest.raises(ValueError, match=r"out must be an \.npy file"):
         maker.transform(rows, out=tmp_path / "features.csv")
     with pytest.raises(ValueError, match="must take rows of numbers"):
         lw.distributed.neighbors(lw.from_callable(max), rows, rows, 1)
@@ -142,8 +144,8 @@ def test_what_cannot_be_done_in_blocks_is_refused_with_a_sentence(folder, digits
     unknown = unknown[unknown[:, 5] > 3]
     with pytest.raises(ValueError, match="blocks of unknown size"):
         lw.distributed.neighbors("cosine", unknown, rows, 1)
+    np.save(tmp_path / "narrow.npy", digits[0][:, :3])
     with pytest.raises(ValueError, match="pieces of 3 and 64 columns"):
-        np.save(tmp_path / "narrow.npy", digits[0][:, :3])
         lw.distributed.neighbors("cosine", [tmp_path / "narrow.npy", rows], rows, 1)
     with pytest.raises(ValueError, match="has no column 'weight'"):
         lw.distributed.read_parquet(folder / "rows", ["weight"])

@@ -27,7 +27,7 @@ def run(tmp_path, monkeypatch):
 def test_comparisons_are_learned_from_on_a_cluster(run, clicks, client):
     given = ("fit", "--queries", "q.npy", "--items", "p.npy", "--triplets", "clicks.parquet",
              "--learner", "aroma", "--folds", "2", "--no-report")  # fmt: skip
-    code, out, err = run(*given, "--dask", client.scheduler.address, "-m", "there.safetensors")
+    code, _, err = run(*given, "--dask", client.scheduler.address, "-m", "there.safetensors")
     assert code == 0
     assert f"Dask: 2 workers at {client.scheduler.address}" in err
     assert "Dask dashboard: http://" in err

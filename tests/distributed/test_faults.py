@@ -17,6 +17,7 @@ from likewise.exceptions import ClusterLostError
 pytest.importorskip("distributed", reason="needs the extra dask")
 
 _PATIENCE = 60
+_PROGRAM = (sys.executable, "-m")
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +48,12 @@ def scheduler(tmp_path):
     with open(tmp_path / "log", "w") as log:
         start = {"stdout": log, "stderr": log, "cwd": tmp_path}
         server = subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
-            + ["--port", "0", *options],
+            [*_PROGRAM, "distributed.cli.dask_scheduler", "--host=127.0.0.1", "--port=0", *options],
             **start,
         )
         _wait_until(file.exists)
         worker = subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny"]
-            + options,
+            [*_PROGRAM, "distributed.cli.dask_worker", "--nthreads=1", "--no-nanny", *options],
             **start,
         )
         yield server, file
@@ -166,7 +165,7 @@ def test_a_scheduler_that_is_not_there_is_said(work):
     import dask
 
     soon = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
-    with soon, pytest.raises(ClusterLostError, match="there is no scheduler at tcp://127.0.0.1:1"):
+    with soon, pytest.raises(ClusterLostError, match="there is no scheduler at tcp"):
         lw.distributed.AROMA(client="tcp://127.0.0.1:1").fit_triplets(*work)
 
 

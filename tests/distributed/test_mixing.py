@@ -1,4 +1,4 @@
-"""AROMA and OASIS by rounds: on processes, wherever the rows lie, they learn what one machine does."""
+"""AROMA and OASIS by rounds: on processes, from rows anywhere, they learn what one machine does."""
 
 import copy
 import pickle
@@ -213,8 +213,8 @@ def test_bad_triplets_and_rows_are_refused_before_any_work(client, digits, tripl
     assert not hasattr(learner, "state_")
     with pytest.raises(FileNotFoundError, match="there is no file or folder"):
         learner.fit_triplets(triplets, tmp_path / "nowhere.npy")
-    with pytest.raises(ValueError, match="must be an .npy, .npz or .parquet file"):
-        (tmp_path / "rows.txt").write_text("1 2 3")
+    (tmp_path / "rows.txt").write_text("1 2 3")
+    with pytest.raises(ValueError, match=r"must be an \.npy, \.npz or \.parquet file"):
         learner.fit_triplets(triplets, tmp_path / "rows.txt")
 
 

@@ -33,7 +33,7 @@ def cluster(
             f"four processes here, but {where!r} was given."
         )
     from likewise.distributed import spread
-    from likewise.distributed._executor import connected
+    from likewise.distributed._executor import opened
     from likewise.exceptions import require_extra
 
     distributed = require_extra("distributed", "dask", "--dask")
@@ -49,7 +49,7 @@ def cluster(
                     dashboard_address="127.0.0.1:0",
                 )
             ).scheduler_address
-        client = stack.enter_context(connected(where)).client
+        client = stack.enter_context(opened(where))
         show.remark(f"Dask: {len(client.nthreads())} workers at {client.scheduler.address}")
         show.remark(f"Dask dashboard: {client.dashboard_link}")
 

@@ -53,9 +53,9 @@ class HasClient:
         return type(self)(**ours, **{key: clone(v, safe=False) for key, v in given.items()})
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[misc]
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
         client = state.get("client")
-        if hasattr(client, "scheduler"):
+        if client is not None and hasattr(client, "scheduler"):
             state["client"] = client.scheduler.address  # elsewhere it is opened anew
         state.pop("_executor", None)
         return state

@@ -78,9 +78,7 @@ def evaluate_retrieval(
         ranks = Ranks.of(len(P), cutoffs, depth, same)
         blocks = list(slices(len(Q), queries_in_block(len(P))))
         right = executor.share(truth.right if isinstance(truth, SameLabel) else None)
-        tasks = [
-            (_left(truth, block), right, len(P), block.start, same, ranks) for block in blocks
-        ]
+        tasks = [(_left(truth, block), right, len(P), block.start, same, ranks) for block in blocks]
         search = Search(executor, similarity, Q, P, exclude_self=same)
         parts = list(search.each(blocks, ranks.n, finish_measures, tasks))
         return report_of([part for part in parts if len(part[0])], len(Q), cutoffs)

@@ -144,8 +144,9 @@ class DaskExecutor:
 
     def result(self, handle: Handle) -> Any:
         """Wait and return; a lost cluster is said in a sentence."""
+        from distributed.comm.core import CommClosedError
+
         from distributed import KilledWorker
-        from distributed.comm import CommClosedError
 
         try:
             return handle.result()
@@ -200,9 +201,17 @@ def connected(client: Any, n_jobs: int | None = None) -> Iterator[LocalExecutor 
             "client must be a dask.distributed Client, the address of a scheduler or None, but "
             f"{client!r} was given."
         )
-    try:
-        own = distributed.Client(os.fspath(client), set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterLostError(f"client: there is no scheduler at {client}: {error}") from error
-    with own:
+    with opened(client) as own:
         yield DaskExecutor(own)
+
+
+@contextmanager
+def opened(address: str | os.PathLike[str]) -> Iterator[Any]:
+    """Yield a client of the scheduler at an address."""
+    distributed = require_extra("distributed", "dask", "a Dask client")
+    try:
+        client = distributed.Client(os.fspath(address), set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterLostError(f"client: there is no scheduler at {address}: {error}") from error
+    with client:
+        yield client

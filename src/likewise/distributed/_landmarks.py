@@ -40,6 +40,8 @@ random_state, verbose
     (3, 52)
     """
 
+    n_features_in_: int
+
     _PLAIN: ClassVar = features.LandmarkFeatures
     _OURS: ClassVar = ("client",)
 

@@ -270,7 +270,7 @@ class SpreadSearch:
         submit, sent = self._executor.submit, self._executor.share(L)
         near = [submit(reach_part, part, sent) for part in self._margins.without_impostors]
         reach = submit(np.concatenate, near)
-        found = {}
+        found: dict[tuple[int, ...], Handle] = {}
         blocks = self._rows.blocks
         for number, block in enumerate(blocks):
             for other in blocks[number:]:

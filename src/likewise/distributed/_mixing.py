@@ -7,6 +7,7 @@ result does not depend on which worker did what, nor on how often.
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -63,7 +64,7 @@ class Plan(NamedTuple):
     def shards(self, n_triplets: int) -> list[slice]:
         """Cut the triplets of a round."""
         edges = np.linspace(0, n_triplets, self.n_shards + 1).astype(np.int64).tolist()
-        return [slice(a, b) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+        return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
 class TripletShards:

@@ -103,11 +103,8 @@ class MixedLearner(HasClient, OnlineLearner):
         return evaluate_retrieval(self.similarity_, X, labels=labels, **where)["map"]
 
     def _neighbors(self, similarity: Similarity, Q: Any, P: Any, k: int) -> Matches:
-        sides = [
-            side if isinstance(side, RowBlocks) else RowBlocks(side, "Q", self._executor)
-            for side in (Q, P)
-        ]
-        return neighbors_of(self._executor, similarity, *sides, k)
+        queries = Q if isinstance(Q, RowBlocks) else RowBlocks(Q, "Q", self._executor)
+        return neighbors_of(self._executor, similarity, queries, P, k)
 
     # Rounds.
 

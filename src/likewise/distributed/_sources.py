@@ -1,4 +1,4 @@
-"""Where rows lie: in memory, in NPY, NPZ and Parquet files, in a Dask array, or in several of these.
+"""Where rows lie: in memory, in NPY, NPZ or Parquet files, in a Dask array, or in several of them.
 
 A source knows its shape and hands out *parts*, which are small and which a worker turns into rows
 by `load_rows`. Nothing but shapes is read here.
@@ -24,7 +24,9 @@ _BYTES_IN_BLOCK = 32_000_000
 class Source(Protocol):
     """Rows that need not be here."""
 
-    shape: tuple[int, int]
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
 
     def blocks(self) -> list[slice]:
         """Cut the rows where that is cheap; the same way whoever asks."""
@@ -49,7 +51,7 @@ def as_source(rows: Any, name: str) -> Source:
         return _source_of_path(Path(rows), name)
     if hasattr(rows, "__dask_graph__"):
         return DaskRows(rows, name)
-    if isinstance(rows, np.memmap) and rows.ndim == 2 and rows.flags.c_contiguous:
+    if isinstance(rows, np.memmap) and rows.filename and rows.ndim == 2 and rows.flags.c_contiguous:
         return NpyRows.of_map(rows)
     if isinstance(rows, list | tuple) and any(_is_piece(piece) for piece in rows):
         return StackedRows([as_source(piece, name) for piece in rows], name)
@@ -139,7 +141,7 @@ class NpyRows:
         while isinstance(root.base, np.memmap):
             root = root.base
         offset = root.offset + rows.ctypes.data - root.ctypes.data
-        return cls(os.path.abspath(rows.filename), rows.dtype.str, rows.shape, offset)
+        return cls(os.path.abspath(str(rows.filename)), rows.dtype.str, rows.shape, offset)
 
     def blocks(self) -> list[slice]:
         """Cut by size."""

@@ -265,10 +265,14 @@ class FactoredState:
         weighted by what each state gained on one side.
         """
         of_queries, by_queries, of_items, by_items = evidence
-        W = self.W + (
-            _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
-            + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
-        ) / 2
+        W = (
+            self.W
+            + (
+                _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
+                + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
+            )
+            / 2
+        )
         queries = _inverse(_inverse(self.Lambda) + of_queries)
         items = _inverse(_inverse(self.Sigma) + of_items)
         return FactoredState(*(part.astype(self.W.dtype) for part in (W, queries, items)))

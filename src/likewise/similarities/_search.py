@@ -125,8 +125,9 @@ def matches_of(
 ) -> Matches:
     """Return what was found among all `n_items`, in order, and padded where there are fewer."""
     # Every place is filled, but for those queries that wanted all items and could not have one.
-    leaves_out = own_rows is not None and k >= n_items
-    n_left_out = np.count_nonzero(own_rows < n_items) if leaves_out else 0
+    n_left_out = 0
+    if own_rows is not None and k >= n_items:
+        n_left_out = int(np.count_nonzero(own_rows < n_items))
     if np.count_nonzero(best[1] == NO_ITEM) > n_left_out:
         raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
     return _sorted_matches(*best, k, dtype)
