@@ -12,7 +12,7 @@ from likewise.distributed._client import HasClient
 from likewise.distributed._executor import mapped
 from likewise.distributed._rows import RowBlocks, labels_here
 from likewise.distributed._search import Found, Search, neighbors_of, similarity_of_rows
-from likewise.distributed._sources import MemoryRows, Source, as_source, load_rows
+from likewise.distributed._sources import MemoryRows, Source, as_source, lies_elsewhere, load_rows
 from likewise.metrics import majority_votes
 from likewise.similarities import Matches
 from likewise.similarities._search import matches_of
@@ -73,10 +73,10 @@ class SimilarityClassifier(HasClient, classifiers.SimilarityClassifier):
         X : rows, as `likewise.distributed.neighbors` takes them
         y : array of shape (n_rows,), Dask array, .npy file or column of `read_parquet`
         """
-        if not self._takes_rows() or isinstance(source := as_source(X, "X"), MemoryRows):
-            super().fit(X, y if not self._takes_rows() else labels_here(y, "y"))
+        if not lies_elsewhere(X):
+            super().fit(X, y)
             return self
-        labels = labels_here(y, "y")
+        source, labels = as_source(X, "X"), labels_here(y, "y")
         if self.rule != "majority":
             with self._connected() as executor:
                 X = RowBlocks(source, "X", executor)[np.arange(source.shape[0])]
@@ -84,10 +84,6 @@ class SimilarityClassifier(HasClient, classifiers.SimilarityClassifier):
             return self
         self._fit_where_they_lie(X, source, labels)
         return self
-
-    def _takes_rows(self) -> bool:
-        base = self._given_similarity()
-        return base is None or base.takes == "rows"
 
     def _fit_where_they_lie(self, X: Any, source: Source, y: np.ndarray) -> None:
         """Keep where the rows lie instead of the rows."""
@@ -124,9 +120,9 @@ class SimilarityClassifier(HasClient, classifiers.SimilarityClassifier):
         return self.similarity_ is not None and self.similarity_.takes == "rows"
 
     def _source_of(self, X: Any) -> Source:
-        source = as_source(X, "X")
-        if isinstance(source, MemoryRows):
+        if not lies_elsewhere(X):
             return MemoryRows(self._check_rows(X))
+        source = as_source(X, "X")
         if source.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {source.shape[1]} features, but {type(self).__name__} is expecting "

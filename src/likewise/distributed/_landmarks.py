@@ -14,7 +14,7 @@ from likewise._progress import LongWork, show_progress
 from likewise.distributed._client import HasClient
 from likewise.distributed._executor import mapped
 from likewise.distributed._rows import RowBlocks, labels_here
-from likewise.distributed._sources import MemoryRows, as_source, load_rows, stacked
+from likewise.distributed._sources import lies_elsewhere, load_rows, stacked
 from likewise.similarities._rows import to_dense
 
 
@@ -130,9 +130,12 @@ random_state, verbose
 
     def _check_rows(self, X: Any, compared: Any, *, reset: bool) -> Any:
         """Return rows as they are scored; of those that lie elsewhere, what leads to them."""
-        if compared.takes != "rows" or isinstance(source := as_source(X, "X"), MemoryRows):
+        ranks = self.boolean is not None or self.similarity == "ranked"
+        # A mapped array is an array to whoever does not say how many rows to take of it.
+        needs_all = reset and ranks and self.sample_size is None and isinstance(X, np.memmap)
+        if compared.takes != "rows" or needs_all or not lies_elsewhere(X):
             return super()._check_rows(X, compared, reset=reset)
-        rows = RowBlocks(source, "X", self._executor)
+        rows = RowBlocks(X, "X", self._executor)
         if not reset:
             if rows.shape[1] != self.n_features_in_:
                 raise ValueError(
@@ -142,7 +145,6 @@ random_state, verbose
             return rows
         if self.select == "kmeans++":
             raise ValueError("select 'kmeans++' needs rows in memory: use 'random' or 'per_class'.")
-        ranks = self.boolean is not None or self.similarity == "ranked"
         if ranks and (self.sample_size is None or self.sample_size >= len(rows)):
             raise ValueError(
                 f"sample_size must be given, and below {len(rows)}, where rows do not lie in "

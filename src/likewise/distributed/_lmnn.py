@@ -9,7 +9,7 @@ from likewise.distributed._client import HasClient
 from likewise.distributed._executor import mapped
 from likewise.distributed._margins import SpreadMargins, SpreadSearch, targets_among, units_of
 from likewise.distributed._rows import RowBlocks, labels_here
-from likewise.distributed._sources import MemoryRows, as_source, load_rows
+from likewise.distributed._sources import MemoryRows, lies_elsewhere, load_rows
 from likewise.supervision._targets import targets_of
 
 
@@ -96,20 +96,18 @@ class LMNN(HasClient, learners.LMNN):
             return super().duality_gap_
 
     def _labelled(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        source, labels = as_source(X, "X"), labels_here(y, "y")
-        if isinstance(source, MemoryRows):
-            rows, labels = super()._labelled(X, labels)
+        if not lies_elsewhere(X):
+            rows, labels = super()._labelled(X, y)
             return RowBlocks(rows, "X", self._executor), labels
-        rows = self._rows(source)
+        rows, labels = self._rows(X), labels_here(y, "y")
         if len(rows) != len(labels):
             raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels.")
         return rows, labels
 
     def _rows(self, X: Any) -> Any:
-        source = as_source(X, "X")
-        if isinstance(source, MemoryRows):
+        if not lies_elsewhere(X):
             return RowBlocks(super()._rows(X), "X", self._executor)
-        rows = RowBlocks(source, "X", self._executor)
+        rows = RowBlocks(X, "X", self._executor)
         rows.refuse_odd_rows()
         self.n_features_in_ = rows.shape[1]
         return rows

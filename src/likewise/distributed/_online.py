@@ -17,7 +17,7 @@ from likewise.distributed._client import HasClient
 from likewise.distributed._mixing import Learned, Plan, ShardRows, TripletShards, draw_shard, mixed
 from likewise.distributed._rows import RowBlocks, labels_here
 from likewise.distributed._search import neighbors_of
-from likewise.distributed._sources import MemoryRows, as_source
+from likewise.distributed._sources import lies_elsewhere
 from likewise.exceptions import ClusterLostError
 from likewise.learners._history import record
 from likewise.learners._online import OnlineLearner, Way
@@ -84,18 +84,17 @@ class MixedLearner(HasClient, OnlineLearner):
         return TripletShards(triplets, queries, items, weights, self._executor)
 
     def _labelled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
-        source, y = as_source(X, "X"), labels_here(y, "y")
-        if isinstance(source, MemoryRows):
+        if not lies_elsewhere(X):
             rows, y, weights = super()._labelled(X, y, weights, reset=reset)
             return RowBlocks(rows, "X", self._executor), y, weights
-        blocks = self._blocks_of(source, "X", None)
+        blocks, y = self._blocks_of(X, "X", None), labels_here(y, "y")
         if len(blocks) != len(y):
             raise ValueError(f"X has {len(blocks)} rows and y has {len(y)} labels.")
         return blocks, y, None if weights is None else check_weights(weights, y, "y")
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean average precision of each row as a query among the others."""
-        if isinstance(as_source(X, "X"), MemoryRows):
+        if not lies_elsewhere(X):
             return super().score(X, y)
         from likewise.distributed._evaluate import evaluate_retrieval
 

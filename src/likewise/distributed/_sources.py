@@ -45,15 +45,15 @@ def as_source(rows: Any, name: str) -> Source:
         folder of Parquet files. It must name the same file on every worker.
     name : what the caller calls them
     """
-    if isinstance(rows, MemoryRows | NpyRows | NpzRows | ParquetRows | DaskRows | StackedRows):
+    if isinstance(rows, SOURCES):
         return rows
     if isinstance(rows, str | os.PathLike):
         return _source_of_path(Path(rows), name)
     if hasattr(rows, "__dask_graph__"):
         return DaskRows(rows, name)
-    if isinstance(rows, np.memmap) and rows.filename and rows.ndim == 2 and rows.flags.c_contiguous:
+    if _is_map(rows):
         return NpyRows.of_map(rows)
-    if isinstance(rows, list | tuple) and any(_is_piece(piece) for piece in rows):
+    if _is_in_pieces(rows):
         return StackedRows([as_source(piece, name) for piece in rows], name)
     return MemoryRows(check_rows(rows, name))
 
@@ -374,8 +374,34 @@ def _source_of_npz(path: Path, name: str) -> Source:
     return NpzRows(os.path.abspath(path), (shape[0], shape[1]), (0, shape[0]))
 
 
-def _is_piece(piece: Any) -> bool:
-    return is_sparse(piece) or isinstance(piece, str | os.PathLike | np.memmap)
+def lies_elsewhere(rows: Any) -> bool:
+    """Tell whether rows are not simply an array, CSR or frame in memory."""
+    return (
+        (isinstance(rows, SOURCES) and not isinstance(rows, MemoryRows))
+        or isinstance(rows, str | os.PathLike)
+        or hasattr(rows, "__dask_graph__")
+        or _is_map(rows)
+        or _is_in_pieces(rows)
+    )
+
+
+def _is_map(rows: Any) -> bool:
+    return (
+        isinstance(rows, np.memmap)
+        and rows.filename is not None
+        and rows.ndim == 2
+        and rows.dtype.kind in "fiub"
+        and bool(rows.flags.c_contiguous)
+    )
+
+
+def _is_in_pieces(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and any(
+        is_sparse(piece) or isinstance(piece, str | os.PathLike | np.memmap) for piece in rows
+    )
+
+
+SOURCES = MemoryRows, NpyRows, NpzRows, ParquetRows, DaskRows, StackedRows
 
 
 def _blocks_of(n_rows: int, bytes_a_row: int) -> list[slice]:
