@@ -118,6 +118,7 @@ def _on_workers(n_workers: int) -> Any:
             n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
         )
         client = Client(cluster)
+        client.wait_for_workers(n_workers)
         if case["task"] == "aroma":
             given = {"client": client, "shard_size": _SHARD_SIZE}
             # every worker loads the kernels before the clock runs

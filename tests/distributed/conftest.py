@@ -32,7 +32,7 @@ def client():
 @pytest.fixture(scope="package")
 def digits():
     data = lw.datasets.load("digits")
-    return data.X.astype(np.float64), data.y
+    return data.X[:900].astype(np.float64), data.y[:900]
 
 
 @pytest.fixture(scope="package")
@@ -48,7 +48,7 @@ def folder(tmp_path_factory, digits, triplets):
     np.save(folder / "rows.npy", X)
     np.save(folder / "triplets.npy", triplets)
     columns = {f"x{i:02}": X[:, i] for i in range(X.shape[1])}
-    _write_pieces(folder / "rows", {**columns, "label": y}, 700)
+    _write_pieces(folder / "rows", {**columns, "label": y}, 350)
     names = ("query", "closer", "farther")
     _write_pieces(folder / "triplets", dict(zip(names, triplets.T, strict=True)), 2500)
     return folder
@@ -63,7 +63,7 @@ def _write_pieces(folder, columns, size):
     for number, start in enumerate(range(0, n_rows, size)):
         piece = {name: values[start : start + size] for name, values in columns.items()}
         pyarrow.parquet.write_table(
-            pyarrow.table(piece), folder / f"part-{number:03}.parquet", row_group_size=300
+            pyarrow.table(piece), folder / f"part-{number:03}.parquet", row_group_size=200
         )
 
 
@@ -88,8 +88,8 @@ def laid_out(place, folder, digits):
     from scipy.sparse import csr_array
 
     if place == "csr blocks":
-        return [csr_array(X[:1000]), csr_array(X[1000:])]
+        return [csr_array(X[:400]), csr_array(X[400:])]
     import dask.array
 
-    blocks = dask.array.from_array(X, chunks=(500, 40))
-    return blocks.rechunk((500, -1)).map_blocks(csr_array) if place == "dask csr" else blocks
+    blocks = dask.array.from_array(X, chunks=(300, 40))
+    return blocks.rechunk((300, -1)).map_blocks(csr_array) if place == "dask csr" else blocks

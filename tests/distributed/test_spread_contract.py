@@ -6,8 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import likewise as lw
 
 ESTIMATORS = [
-    lw.distributed.AROMA(n_triplets=2000, n_rounds=2, shard_size=500),
-    lw.distributed.OASIS(n_triplets=2000, n_rounds=2, shard_size=500),
+    lw.distributed.AROMA(n_triplets=1000, n_rounds=2, shard_size=250),
     lw.distributed.LMNN(n_neighbors=1, max_iter=5),
     lw.distributed.SimilarityClassifier(),
     lw.distributed.LandmarkFeatures(n_landmarks=5, random_state=0),

@@ -50,6 +50,8 @@ def cluster(
                 )
             ).scheduler_address
         client = stack.enter_context(opened(where))
+        if n_workers is not None:
+            client.wait_for_workers(int(n_workers[1]))
         show.remark(f"Dask: {len(client.nthreads())} workers at {client.scheduler.address}")
         show.remark(f"Dask dashboard: {client.dashboard_link}")
 

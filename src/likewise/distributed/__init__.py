@@ -8,8 +8,8 @@ from likewise.distributed._evaluate import evaluate_retrieval
 from likewise.distributed._landmarks import LandmarkFeatures
 from likewise.distributed._lmnn import LMNN
 from likewise.distributed._online import AROMA, OASIS
+from likewise.distributed._parquet import read_parquet
 from likewise.distributed._search import neighbors
-from likewise.distributed._sources import read_parquet
 from likewise.distributed._spread import spread
 
 __all__ = [

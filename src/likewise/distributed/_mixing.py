@@ -17,18 +17,19 @@ import numpy as np
 from likewise._progress import LongWork
 from likewise._threads import slices
 from likewise.distributed._executor import Executor, Handle, mapped, reduced
+from likewise.distributed._parquet import ParquetRows
 from likewise.distributed._rows import RowBlocks, together
 from likewise.distributed._sources import (
     MemoryRows,
-    ParquetRows,
     Source,
     as_source,
     load,
     load_rows,
 )
 from likewise.learners._feed import Feed
-from likewise.learners._online import OnlineLearner, Weighted
+from likewise.learners._online import OnlineLearner
 from likewise.learners._states import Evidence, State, added, copied
+from likewise.learners._way import Weighted
 from likewise.supervision import TripletSource, check_triplets, check_weights, triplets_of
 from likewise.supervision._triplets import COLUMNS, WEIGHT, read_file
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from likewise._validation import Rows
 from likewise.distributed._executor import Executor, Handle, mapped
+from likewise.distributed._parquet import ParquetRows
 from likewise.distributed._sources import (
     MemoryRows,
     NpyRows,
-    ParquetRows,
     as_source,
     load_rows,
     stacked,

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,6 +38,7 @@ from likewise.learners._held_out import (
 )
 from likewise.learners._history import plot_history, record
 from likewise.learners._states import State, added, copied, make_writable
+from likewise.learners._way import BLOCK, Way, Weighted, drawn, stretches
 from likewise.similarities import Bilinear, Matches, Similarity
 from likewise.supervision import (
     LabelTriplets,
@@ -49,42 +49,12 @@ from likewise.supervision import (
     check_weights,
 )
 
-Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
-
-_BLOCK = 1024  # triplets between looks at the clock and at Ctrl-C
 _FORGET_EVERY = 1000
-_FIRST_CHECK, _CHECKS = 1000, 20
 _PATIENCE = 5  # checks without a gain
 _TRIPLETS_A_ROW = 10
 _RANKED = 50  # items of each query that hard negatives are drawn from
 _SHRINKAGES = (0.25, 0.5, 0.75, 1.0)
 _ERRORS_TO_PASS = 2.5
-
-
-@dataclass
-class Way:
-    """How far learning from drawn triplets has come, and the best state on the way.
-
-    Attributes
-    ----------
-    best : State or None
-        None where nothing is held out to tell.
-    best_mean : float, what was held out at the best
-    stretches : int, done
-    stale : int, checks since the best
-    """
-
-    best: State | None = None
-    best_mean: float = 0.0
-    stretches: int = 0
-    stale: int = 0
-
-    def note(self, state: State, mean: float) -> None:
-        """Take note of a check."""
-        if mean > self.best_mean:
-            self.best, self.best_mean, self.stale = copied(state), mean, 0
-        else:
-            self.stale += 1
 
 
 class OnlineLearner(BaseEstimator):
@@ -416,7 +386,7 @@ class OnlineLearner(BaseEstimator):
     def _follow(self, stream: TripletStream, queries: Rows, items: Rows) -> Any:
         feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
         with show_progress(self.verbose), self._work(len(stream)) as work:
-            self._learn(stream.blocks(_BLOCK), feed, work)
+            self._learn(stream.blocks(BLOCK), feed, work)
             record(self.history_, self.n_triplets_seen_, self.n_updates_)
         return self
 
@@ -508,14 +478,14 @@ class OnlineLearner(BaseEstimator):
         return self
 
     def _stretches(self, n_triplets: int) -> list[int]:
-        return list(_stretches(n_triplets))
+        return list(stretches(n_triplets))
 
     def _learner_of(
         self, source: TripletSource, queries: Rows, items: Rows, rng: Any, query_weights: Any
     ) -> Callable[[int, LongWork], Any]:
         """Return what learns from so many drawn triplets."""
         feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
-        return lambda n, work: self._learn(_drawn(source, n, rng, query_weights), feed, work)
+        return lambda n, work: self._learn(drawn(source, n, rng, query_weights), feed, work)
 
     def _neighbors(self, similarity: Similarity, Q: Rows, P: Rows, k: int) -> Matches:
         return similarity.neighbors(Q, P, k)
@@ -573,21 +543,3 @@ def _warn_unvalidated(n: int, what: str) -> None:
         f"{n} {what} are too few to hold some out: what is learned is not held to its start.",
         stacklevel=4,
     )
-
-
-def _stretches(n_triplets: int) -> Iterator[int]:
-    """Cut the way into stretches between checks: short at first, then a twentieth of the whole."""
-    seen, longest = 0, max(_FIRST_CHECK, n_triplets // _CHECKS)
-    while seen < n_triplets:
-        n = min(max(_FIRST_CHECK, seen), longest, n_triplets - seen)
-        yield n
-        seen += n
-
-
-def _drawn(
-    source: TripletSource, n: int, rng: np.random.Generator, query_weights: np.ndarray | None
-) -> Iterator[Weighted]:
-    for block in slices(n, _BLOCK):
-        triplets = source.draw(block.stop - block.start, rng)
-        ones = np.ones(len(triplets))
-        yield triplets, ones if query_weights is None else query_weights[triplets[:, 0]]
