@@ -34,6 +34,7 @@ from likewise.supervision import TripletSource, check_triplets, check_weights, t
 from likewise.supervision._triplets import COLUMNS, WEIGHT, read_file
 
 _TRIPLETS_AT_A_TIME = 1024
+_TRIPLETS_IN_CHECK = 1_000_000
 
 
 class Plan(NamedTuple):
@@ -85,12 +86,15 @@ class TripletShards:
         self._source, self._weights = _triplet_source(triplets, weights)
         self._limits = len(queries), len(items)
         self._executor = executor
+        if isinstance(self._source, MemoryRows):
+            check_triplets(self._source.rows, queries, items)
+            return
         if self._source.shape[1] != 3:
             raise ValueError(
                 "triplets must have three columns (query, closer item, farther item), but has "
                 f"shape {self._source.shape}."
             )
-        blocks = self._source.blocks()
+        blocks = slices(len(self), _TRIPLETS_IN_CHECK)
         tasks = ((*self._arguments(block), block.start) for block in blocks)
         for _ in mapped(executor, check_shard, tasks):
             pass
@@ -128,9 +132,7 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
         triplets, of_frame = triplets_of(triplets)
         weights = of_frame if weights is None else weights
     if not hasattr(triplets, "part"):
-        triplets = np.asarray(triplets)
-        check_triplets(triplets, range(np.iinfo(np.int64).max), range(np.iinfo(np.int64).max))
-        triplets = MemoryRows(triplets)
+        triplets = MemoryRows(np.asarray(triplets))
     if weights is not None:
         weights = MemoryRows(check_weights(weights, range(triplets.shape[0]))[:, None])
     return triplets, weights
