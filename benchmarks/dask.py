@@ -1,8 +1,8 @@
 """One process beside a Dask cluster of one and of two worker processes, and how cost grows.
 
-AROMA learns from triplets of 20 newsgroups, LMNN from MNIST, and MNIST's rows are queries among its
 AROMA learns from triplets of 20 newsgroups, LMNN from MNIST, and MNIST's rows are queries among the
-workers map, so that "MB above data" is what the client itself takes. "CPU s" are those of all
+first 5,000 of them for what shows the same digit. Rows of LMNN and of the evaluation lie in a file
+that workers map, so that "MB above data" is what the client itself takes. "CPU s" are those of all
 processes together: on a busy machine they say more than seconds. Every run is counted once:
 `python -m benchmarks dask --repeats 1`.
 """
