@@ -10,6 +10,7 @@ from likewise._lazy import attach
 if TYPE_CHECKING:
     from likewise import datasets as datasets
     from likewise import distances as distances
+    from likewise import distributed as distributed
     from likewise import exceptions as exceptions
     from likewise import index as index
     from likewise import metrics as metrics
@@ -78,6 +79,7 @@ _HOMES = {
     "as_similarity": "similarities",
     "compare": "evaluation",
     "datasets": "datasets",
+    "distributed": "distributed",
     "distances": "distances",
     "evaluate_retrieval": "evaluation",
     "exceptions": "exceptions",

@@ -264,6 +264,8 @@ class _Writer:
         return {"class": name, **{key: json.dumps(part) for key, part in parts.items()}}
 
     def _parts(self, model: Any, where: str) -> dict[str, Any]:
+        own = getattr(model, "_state_for_file", None)
+        model = model if own is None else own()
         name = type(model).__name__
         if name not in _HOMES or type(model) is not _class_named(name):
             raise TypeError(
@@ -327,9 +329,6 @@ class _Writer:
 
 
 def _state_of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    own = getattr(model, "_state_for_file", None)
-    if own is not None:
-        model = own()
     fitted = {name: value for name, value in vars(model).items() if _FITTED_NAME.fullmatch(name)}
     return model.get_params(deep=False), fitted
 

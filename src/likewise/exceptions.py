@@ -4,6 +4,7 @@ from importlib import import_module
 from types import ModuleType
 
 __all__ = [
+    "ClusterLostError",
     "DatasetUnavailableError",
     "InterruptedWarning",
     "MissingExtraError",
@@ -22,6 +23,10 @@ class NotFoldableError(ValueError):
 
 class DatasetUnavailableError(OSError):
     """A data set that is neither in the local folder nor to be downloaded."""
+
+
+class ClusterLostError(ConnectionError):
+    """The scheduler of a Dask cluster, or all of its workers, cannot be reached any more."""
 
 
 class MissingExtraError(ImportError):

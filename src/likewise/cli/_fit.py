@@ -60,8 +60,16 @@ def command(
     ignore: Ignore = [],  # noqa: B006
     missing: Missing = "impute",
     image_shape: ImageShape = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Learn on a Dask cluster: tcp://HOST:PORT, or local:N worker processes."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --dask: go on after the last finished round.")
+    ] = False,
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
+    from likewise.cli._cluster import adapted, cluster
     from likewise.cli._inputs import check_places, labelled_table
 
     time = seconds(budget)
@@ -80,7 +88,10 @@ def command(
     if triplets is not None:
         if file is not None or target is not None:
             raise WrongUse("labels (FILE, --target) and --triplets were both given; one is needed.")
-        _fit_triplets(show, queries, items, triplets, learner, options, places, folds, seed)
+        with cluster(show, dask, model, resume=resume) as adapt:
+            _fit_triplets(
+                show, queries, items, triplets, learner, options, places, folds, seed, adapt
+            )
         return
     if file is None:
         raise WrongUse("a FILE with labels is needed, or --items and --triplets.")
@@ -90,8 +101,12 @@ def command(
     table = labelled_table(file, target)
     columns = columns_of(table, **options)
     forced = None if learner == "auto" else [learner]
-    selection = run(show, table, columns, families, forced, time, folds, seed)
-    fitted = selection.fit(table.rows, table.labels, target=table.target)
+    if resume:
+        raise WrongUse("--resume goes on with comparisons (--triplets), but labels were given.")
+    with cluster(show, dask, model) as adapt:
+        families = [adapted(family, adapt) for family in families]
+        selection = run(show, table, columns, families, forced, time, folds, seed)
+        fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
     nested = selection.nested.mean()
     written = report_on(
@@ -127,6 +142,7 @@ def _fit_triplets(
     places: tuple[Path, Path | None],
     folds: int,
     seed: int,
+    adapt: Any,
 ) -> None:
     from likewise._validation import unknown_name
     from likewise.cli._inputs import comparisons_of
@@ -160,6 +176,7 @@ def _fit_triplets(
         n_folds=folds,
         random_state=seed,
         verbose=not show.quiet,
+        adapt=adapt,
     )
     fitted = TableModel(columns, selection.estimator, query_columns)
     fitted.save(places[0])

@@ -1,13 +1,14 @@
 """How well a similarity finds what is relevant."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from likewise._progress import LongWork, show_progress
 from likewise._validation import (
+    Rows,
     check_labels,
     check_rows,
     check_same_length,
@@ -26,6 +27,10 @@ from likewise.metrics import (
     reciprocal_rank,
 )
 from likewise.similarities import Similarity, as_similarity
+from likewise.similarities._search import best_items, matches_of
+
+# row numbers of queries, and the values of each measure for them
+Measured: TypeAlias = tuple[np.ndarray, dict[str, np.ndarray]]
 
 _SCORES_IN_BLOCK = 16_000_000
 
@@ -141,9 +146,7 @@ def evaluate_retrieval(
     (0.938, 0.881)
     """
     similarity = as_similarity(similarity)
-    cutoffs = tuple(check_whole_number(value, "k") for value in np.atleast_1d(k).tolist())
-    if not cutoffs:
-        raise ValueError("k must hold at least one cut-off, but none was given.")
+    cutoffs = check_cutoffs(k)
     among_themselves = items is None
     queries = similarity.check_queries(queries, "queries")
     items = (
@@ -152,31 +155,48 @@ def evaluate_retrieval(
         else similarity.check_items(items, "items")
     )
     n_queries, n_items = n_rows(queries), n_rows(items)
-    truth = _truth(labels, item_labels, relevance, queries, items, among_themselves)
-    depth = n_items if depth is None else check_whole_number(depth, "depth")
-    n_ranks = min(max(depth, *cutoffs), n_items - among_themselves)
+    truth = check_truth(labels, item_labels, relevance, queries, items, among_themselves)
+    ranks = Ranks.of(n_items, cutoffs, depth, among_themselves)
 
-    judged: list[np.ndarray] = []
-    parts: list[dict[str, np.ndarray]] = []
-    size = max(1, _SCORES_IN_BLOCK // n_items)
+    parts: list[Measured] = []
+    size = queries_in_block(n_items)
     with show_progress(verbose), LongWork("ranking", total=n_queries, unit="queries") as work:
         for block in np.split(np.arange(n_queries), range(size, n_queries, size)):
             grades = truth(block)
-            if among_themselves:
-                grades[np.arange(len(block)), block] = 0
-            wanted = np.flatnonzero((grades > 0).any(axis=1))
+            wanted = judged(grades, block if among_themselves else None)
             if len(wanted):
-                order = _ranking(
-                    similarity, queries, items, block[wanted], n_ranks, among_themselves
-                )
-                parts.append(_measures(grades[wanted], order, cutoffs, depth))
-                judged.append(block[wanted])
+                own = block[wanted] if among_themselves else None
+                order = _ranking(similarity, take(queries, block[wanted]), items, own, ranks.n)
+                parts.append((block[wanted], measures(grades[wanted], order, ranks)))
             work.advance(len(block))
-    if not parts:
-        raise ValueError("nothing is relevant to any query, so there is nothing to measure.")
-    per_query = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    rows = np.concatenate(judged)
-    return RetrievalReport(per_query, rows, n_queries - len(rows), cutoffs)
+    return report_of(parts, n_queries, cutoffs)
+
+
+class Ranks(NamedTuple):
+    """How far down to look: the ranks to find, the cut-offs, the depth for mAP and MRR."""
+
+    n: int
+    cutoffs: tuple[int, ...]
+    depth: int
+
+    @classmethod
+    def of(cls, n_items: int, cutoffs: tuple[int, ...], depth: int | None, same: bool) -> "Ranks":
+        """Return what to look at; with `same` every query is one of the items, and left out."""
+        depth = n_items if depth is None else check_whole_number(depth, "depth")
+        return cls(min(max(depth, *cutoffs), n_items - same), cutoffs, depth)
+
+
+def check_cutoffs(k: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the cut-offs as whole numbers."""
+    cutoffs = tuple(check_whole_number(value, "k") for value in np.atleast_1d(k).tolist())
+    if not cutoffs:
+        raise ValueError("k must hold at least one cut-off, but none was given.")
+    return cutoffs
+
+
+def queries_in_block(n_items: int) -> int:
+    """Return how many queries can be graded with all items at a time."""
+    return max(1, _SCORES_IN_BLOCK // n_items)
 
 
 def _items_among(similarity: Similarity, queries: Any) -> Any:
@@ -191,10 +211,38 @@ def _items_among(similarity: Similarity, queries: Any) -> Any:
     return np.arange(len(queries))
 
 
-def _truth(
+@dataclass(frozen=True, eq=False)
+class SameLabel:
+    """Items with the label of the query are relevant."""
+
+    left: np.ndarray
+    right: Any
+
+    def __call__(self, block: Any) -> np.ndarray:
+        """Return the grades of a block of queries with all items, dense and its own."""
+        return (self.left[block][:, None] == self.right).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Grades:
+    """Relevance that was given, as an array or CSR."""
+
+    grades: Rows
+
+    def __call__(self, block: Any) -> np.ndarray:
+        """Return the grades of a block of queries with all items, dense and its own."""
+        rows = self.grades[block]
+        return rows.toarray() if is_sparse(rows) else np.array(rows)
+
+    def part(self, block: slice) -> "Grades":
+        """Return what says the same of a block of queries alone."""
+        return Grades(self.grades[block])
+
+
+def check_truth(
     labels: Any, item_labels: Any, relevance: Any, queries: Any, items: Any, same: bool
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what gives the grades of a block of queries with all items, dense and its own."""
+) -> SameLabel | Grades:
+    """Return what says which items are relevant; with `same` they are the queries."""
     if (labels is None) == (relevance is None):
         raise ValueError("labels or relevance must be given to say what is relevant, not both.")
     if relevance is not None:
@@ -203,29 +251,45 @@ def _truth(
         values = grades.data if is_sparse(grades) else grades
         if values.size and values.min() < 0:
             raise ValueError(f"relevance holds {values.min():.4g}, but grades start at 0.")
-        return lambda block: grades[block].toarray() if is_sparse(grades) else grades[block]
+        return Grades(grades)
     if not same and item_labels is None:
         raise ValueError("item_labels is needed beside labels where there are items.")
     left = right = check_labels(labels, "labels", queries, "queries")
     if item_labels is not None:
         right = check_labels(item_labels, "item_labels", items, "items")
-    return lambda block: (left[block][:, None] == right).astype(np.float64)
+    return SameLabel(left, right)
+
+
+def judged(grades: np.ndarray, own_rows: np.ndarray | None) -> np.ndarray:
+    """Return which queries have something relevant; nothing is relevant to itself."""
+    if own_rows is not None:
+        grades[np.arange(len(grades)), own_rows] = 0
+    return np.flatnonzero((grades > 0).any(axis=1))
 
 
 def _ranking(
-    similarity: Similarity, queries: Any, items: Any, block: np.ndarray, n_ranks: int, same: bool
+    similarity: Similarity, queries: Any, items: Any, own_rows: Any, n_ranks: int
 ) -> np.ndarray:
-    """Return row numbers of the `n_ranks` best items for a block of queries.
+    """Return row numbers of the `n_ranks` best items for some queries.
 
     Also of all items, where sorting `similarity.score` would be faster: only a search knows which
     scores are equal, because a matrix product rounds equal pairs differently.
     """
-    order = similarity.neighbors(take(queries, block), items, n_ranks + same).ids
-    if same:
-        others = order != block[:, None]
-        others[others.all(axis=1), -1] = False  # not among its own best: the last goes instead
-        order = order[others].reshape(len(block), -1)
-    return order
+    scorer, dtype = similarity._scorer(queries, items)
+    best = best_items(scorer, n_ranks, own_rows=own_rows)
+    return matches_of(best, n_ranks, scorer.n_items, own_rows, dtype).ids
+
+
+def report_of(
+    parts: Sequence[Measured], n_queries: int, cutoffs: tuple[int, ...]
+) -> RetrievalReport:
+    """Put together what was measured of blocks of queries."""
+    if not parts:
+        raise ValueError("nothing is relevant to any query, so there is nothing to measure.")
+    found = [part for _, part in parts]
+    per_query = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    rows = np.concatenate([rows for rows, _ in parts])
+    return RetrievalReport(per_query, rows, n_queries - len(rows), cutoffs)
 
 
 def _standard_error(values: np.ndarray) -> float:
@@ -233,9 +297,9 @@ def _standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
-def _measures(
-    grades: np.ndarray, order: np.ndarray, cutoffs: Sequence[int], depth: int
-) -> dict[str, Any]:
+def measures(grades: np.ndarray, order: np.ndarray, ranks: Ranks) -> dict[str, np.ndarray]:
+    """Return every measure of rankings, one value a query."""
+    cutoffs, depth = ranks.cutoffs, ranks.depth
     gains = np.take_along_axis(grades, order, axis=1)
     n_relevant = np.count_nonzero(grades, axis=1)
     deepest = min(max(cutoffs), grades.shape[1])

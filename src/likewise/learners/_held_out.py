@@ -1,5 +1,6 @@
 """What an online learner is judged by: queries or triplets that it does not learn from."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from likewise._threads import slices
 from likewise._validation import Rows, take
 from likewise.metrics import average_precision, ndcg_at
-from likewise.similarities import Bilinear
+from likewise.similarities import Bilinear, Matches
 from likewise.supervision import TripletSource
 
 _MOST_QUERIES = 300
@@ -97,16 +98,23 @@ class HeldOutRelevance:
 
     measure = f"ndcg@{_CUT_OFF}"
 
-    def __init__(self, relevance: Any, queries: Rows, items: Rows, held: np.ndarray) -> None:
+    def __init__(
+        self,
+        relevance: Any,
+        queries: Rows,
+        items: Rows,
+        held: np.ndarray,
+        find: Callable[[Bilinear, Rows, Rows, int], Matches],
+    ) -> None:
+        self._find = find
         self._queries, self._items = take(queries, held), items
         self._grades = relevance[held].toarray()
         self._ideal = -np.sort(-self._grades, axis=1)[:, :_CUT_OFF]
 
     def __call__(self, similarity: Bilinear) -> np.ndarray:
         """Return the gain of every query."""
-        found = similarity.neighbors(
-            self._queries, self._items, min(_CUT_OFF, self._grades.shape[1])
-        )
+        k = min(_CUT_OFF, self._grades.shape[1])
+        found = self._find(similarity, self._queries, self._items, k)
         gains = np.take_along_axis(self._grades, found.ids.astype(np.int64), axis=1)
         return ndcg_at(gains, _CUT_OFF, self._ideal)
 

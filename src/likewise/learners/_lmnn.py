@@ -123,7 +123,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             rows of its class by Euclid.
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=_FLOATS, order="C", ensure_min_samples=2)
+        X, y = self._labelled(X, y)
         check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -132,7 +132,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         start = self._start(X, labels)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             # by y, not by the labels' numbers: a warning names the classes
-            targets = _nearest_of_class(X, y, self.n_neighbors) if given is None else given
+            targets = self._targets(X, y) if given is None else given
             self._training: _Training = X, labels, np.arange(len(X)), targets, None, self.c
             self._minimize(start)
         return self
@@ -149,7 +149,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : array of shape (n_rows, n_features)
         """
         self._check_parameters()
-        X = validate_data(self, X, dtype=_FLOATS, order="C")
+        X = self._rows(X)
         triplets = check_triplets(triplets, X, X, ("X", "X"))
         start = self._start(X, None)
         pairs, of_pair = np.unique(triplets[:, :2], axis=0, return_inverse=True)
@@ -200,7 +200,16 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
 
-    def _start(self, X: np.ndarray, labels: np.ndarray | None) -> np.ndarray:
+    def _labelled(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        return validate_data(self, X, y, dtype=_FLOATS, order="C", ensure_min_samples=2)
+
+    def _rows(self, X: Any) -> Any:
+        return validate_data(self, X, dtype=_FLOATS, order="C")
+
+    def _targets(self, X: Any, y: np.ndarray) -> np.ndarray:
+        return target_neighbors(as_similarity("euclidean"), X, X, y, self.n_neighbors)[0]
+
+    def _start(self, X: Any, labels: np.ndarray | None) -> np.ndarray:
         n_features = X.shape[1]
         if self.n_components is not None and self.n_components > n_features:
             raise ValueError(
@@ -208,21 +217,21 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         last = getattr(self, "components_", None) if self.warm_start else None
         init = self.init if last is None else last
+        return self._starting_map(X, labels, init)
+
+    def _starting_map(self, X: Any, labels: np.ndarray | None, init: Any) -> np.ndarray:
         return starting_map(X, labels, init, self.n_components)
 
-    def _problem(self) -> tuple[Margins, ImpostorSearch, np.ndarray]:
+    def _problem(self) -> tuple[Any, Any, np.ndarray]:
         """Return what is minimised, and the units of the columns in which it is.
 
         Columns are taken in units of their own spread, around their means: the same problem, on a
         surface that is about as steep in every direction and looks the same at every scale of X.
         """
         X, labels, anchors, targets, impostors, c = self._training
-        spread = X.std(axis=0, dtype=np.float64)
-        # The spread of a constant is a rounding error, and would magnify others by its inverse.
-        rounding = np.abs(X).max(axis=0) * len(X) * np.finfo(np.float64).eps
-        spread[spread <= rounding] = 1
-        units = ((X - X.mean(axis=0, dtype=np.float64)) / spread).astype(X.dtype)
-        margins = Margins(units, anchors, targets, c)
+        mean = X.mean(axis=0, dtype=np.float64)
+        spread = steady_spread(X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0), len(X))
+        margins = Margins(in_units(X, mean, spread), anchors, targets, c)
         return margins, ImpostorSearch(margins, labels, impostors), spread
 
     def _minimize(self, start: np.ndarray) -> None:
@@ -240,7 +249,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
         self.__dict__.pop("_gap", None)
-        self.components_ = (found.L / spread).astype(margins.X.dtype)
+        self.components_ = (found.L / spread).astype(margins.dtype)
         self.similarity_ = Mahalanobis(self.components_)
         self.objective_ = found.objective
         self.n_iter_ = found.n_iter
@@ -257,6 +266,15 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _nearest_of_class(X: np.ndarray, y: np.ndarray, k: int) -> np.ndarray:
-    euclid = as_similarity("euclidean")
-    return target_neighbors(euclid, X, X, y, k)[0]
+def steady_spread(spread: np.ndarray, largest: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the spread of columns, and 1 for a constant.
+
+    The spread of a constant is a rounding error, and would magnify others by its inverse.
+    """
+    rounding = largest * n_rows * np.finfo(np.float64).eps
+    return np.where(spread <= rounding, 1.0, spread)
+
+
+def in_units(X: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Return the rows around the mean, in units of the columns' spread."""
+    return ((X - mean) / spread).astype(X.dtype)

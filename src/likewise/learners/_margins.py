@@ -62,6 +62,16 @@ class Margins:
         """Number of pairs of an anchor and a row that may come too close."""
         return len(self._tails) - self._n_targets
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, anchors or not."""
+        return len(self.X)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """In which rows are given."""
+        return self.X.dtype
+
     def mapped(self, L: np.ndarray) -> np.ndarray:
         """Return the rows after the map."""
         linear = L.T.astype(self.X.dtype)

@@ -95,7 +95,7 @@ def _renew_between(
     kept, 0 where none of it is any good, and the plain objective there.
     """
     end = descent.x
-    most = max(margins.n_impostors, _MOST_FOR_EACH_ROW * len(margins.X))
+    most = max(margins.n_impostors, _MOST_FOR_EACH_ROW * margins.n_rows)
     share = 1.0
     while share >= _LEAST_SHARE:
         objective = search.renew(start + share * (end - start), most=most)

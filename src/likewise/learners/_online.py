@@ -1,7 +1,7 @@
 """What AROMA and OASIS share: the doors for triplets, clicks, pairs and labels."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,8 +37,9 @@ from likewise.learners._held_out import (
     split_rows,
 )
 from likewise.learners._history import plot_history, record
-from likewise.learners._states import State, copied, make_writable
-from likewise.similarities import Bilinear
+from likewise.learners._states import State, added, copied, make_writable
+from likewise.learners._way import BLOCK, Way, Weighted, drawn, stretches
+from likewise.similarities import Bilinear, Matches, Similarity
 from likewise.supervision import (
     LabelTriplets,
     RelevanceTriplets,
@@ -48,11 +49,7 @@ from likewise.supervision import (
     check_weights,
 )
 
-Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
-
-_BLOCK = 1024  # triplets between looks at the clock and at Ctrl-C
 _FORGET_EVERY = 1000
-_FIRST_CHECK, _CHECKS = 1000, 20
 _PATIENCE = 5  # checks without a gain
 _TRIPLETS_A_ROW = 10
 _RANKED = 50  # items of each query that hard negatives are drawn from
@@ -102,9 +99,8 @@ class OnlineLearner(BaseEstimator):
             How much each counts: a weight w makes AROMA's r into r/w, and OASIS's C into wC.
         """
         self._check_parameters()
-        queries = check_rows(queries, "queries")
-        items = queries if items is None else check_rows(items, "items")
-        stream = TripletStream(triplets, queries, items, weights)
+        queries, items = self._sides_of(queries, items)
+        stream = self._stream(triplets, queries, items, weights)
         self._start(queries.shape[1], items.shape[1])
         return self._follow(stream, queries, items)
 
@@ -119,17 +115,15 @@ class OnlineLearner(BaseEstimator):
         started = self._has_started()
         widths = self.state_.W.shape if started else (None, None)
         # Not every number is looked at: a few triplets must not cost a pass over all rows.
-        queries = check_rows(queries, "queries", n_features=widths[0], finite=False)
-        if items is not None:
-            items = check_rows(items, "items", n_features=widths[1], finite=False)
-        elif started and widths[0] != widths[1]:
+        if items is None and widths[0] != widths[1]:
             raise ValueError(
                 f"items must be given: what was learned compares {widths[0]} features with "
                 f"{widths[1]}."
             )
-        stream = TripletStream(triplets, queries, queries if items is None else items, weights)
-        refuse_odd_rows(stream, queries, items)
-        items = queries if items is None else items
+        queries, items = self._sides_of(queries, items, widths, finite=False)
+        stream = self._stream(triplets, queries, items, weights)
+        if isinstance(stream, TripletStream):
+            refuse_odd_rows(stream, queries, None if items is queries else items)
         if not started:
             self._start(queries.shape[1], items.shape[1])
         return self._follow(stream, queries, items)
@@ -207,8 +201,7 @@ class OnlineLearner(BaseEstimator):
             How much each judgement counts, such as `supervision.position_weights` of clicks.
         """
         self._check_parameters()
-        queries = check_rows(queries, "queries")
-        items = queries if items is None else check_rows(items, "items")
+        queries, items = self._sides_of(queries, items)
         grades = check_relevance(relevance, queries, items)
         return self._fit_grades(grades, queries, items, weights, self.negatives)
 
@@ -230,8 +223,7 @@ class OnlineLearner(BaseEstimator):
         weights : array of shape (n_pairs,), optional
         """
         self._check_parameters()
-        queries = check_rows(queries, "queries")
-        items = queries if items is None else check_rows(items, "items")
+        queries, items = self._sides_of(queries, items)
         grades, of_pairs = grades_of_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
 
@@ -303,7 +295,12 @@ class OnlineLearner(BaseEstimator):
             merged.state_ = start.state_
             before = start.n_triplets_seen_, start.n_updates_
         updates = [model.n_updates_ - before[1] for model in models]
-        merged.state_ = merged.state_.merged([m.state_ for m in models], merged.state_, updates)
+        merged.state_ = merged.state_.with_evidence(
+            added(
+                model.state_.evidence_since(merged.state_, n)
+                for model, n in zip(models, updates, strict=True)
+            )
+        )
         merged.n_updates_ = before[1] + sum(updates)
         merged.n_triplets_seen_ = before[0] + sum(m.n_triplets_seen_ - before[0] for m in models)
         return merged
@@ -349,6 +346,21 @@ class OnlineLearner(BaseEstimator):
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, but {getattr(self, name)} was given.")
 
+    def _sides_of(
+        self, queries: Any, items: Any, widths: Any = (None, None), *, finite: bool = True
+    ) -> tuple[Rows, Rows]:
+        """Return the rows of both sides, checked; the queries are the items where there are none.
+
+        With `finite` false the numbers themselves are not looked at.
+        """
+        queries = check_rows(queries, "queries", n_features=widths[0], finite=finite)
+        if items is None:
+            return queries, queries
+        return queries, check_rows(items, "items", n_features=widths[1], finite=finite)
+
+    def _stream(self, triplets: Any, queries: Rows, items: Rows, weights: Any) -> Any:
+        return TripletStream(triplets, queries, items, weights)
+
     def _labelled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=self._FLOATS, order="C", reset=reset
@@ -374,29 +386,32 @@ class OnlineLearner(BaseEstimator):
     def _follow(self, stream: TripletStream, queries: Rows, items: Rows) -> Any:
         feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
         with show_progress(self.verbose), self._work(len(stream)) as work:
-            self._learn(stream.blocks(_BLOCK), feed, work)
+            self._learn(stream.blocks(BLOCK), feed, work)
             record(self.history_, self.n_triplets_seen_, self.n_updates_)
         return self
 
     def _work(self, total: int) -> LongWork:
         return LongWork("learning", total=total, unit="triplets", keeps="what was learned so far")
 
-    def _learn(self, blocks: Iterable[Weighted], feed: Feed, work: LongWork) -> None:
-        """Take in blocks of triplets until they end or someone presses Ctrl-C."""
+    def _learn(self, blocks: Iterable[Weighted], feed: Feed, work: LongWork) -> float:
+        """Take in blocks of triplets until they end or someone presses Ctrl-C; return the loss."""
         make_writable(self.state_)
+        loss = 0.0
         with single_threaded_blas():
             for triplets, weights in blocks:
                 if work.interrupted:
-                    return
+                    break
                 totals = np.zeros(2)
                 for part in self._between_forgetting(len(triplets)):
                     self.state_.learn(triplets[part], weights[part], feed, self._rate(), totals)
                     self.n_triplets_seen_ += part.stop - part.start
                     if self._forgets() and self.n_triplets_seen_ % _FORGET_EVERY == 0:
                         self._inflate_variance()
+                loss += totals[0]
                 self.n_updates_ += int(totals[1])
                 record(self.history_, self.n_triplets_seen_, self.n_updates_, totals[0])
                 work.advance(len(triplets))
+        return loss
 
     def _between_forgetting(self, n: int) -> Iterator[slice]:
         """Cut a block where variance is to be inflated: at whole thousands of the whole stream."""
@@ -420,7 +435,7 @@ class OnlineLearner(BaseEstimator):
                     grades, weights, negatives=negatives, hard=hard, queries=rows
                 )
                 if self.validation == "queries":
-                    held = HeldOutRelevance(grades, queries, items, held_rows)
+                    held = HeldOutRelevance(grades, queries, items, held_rows, self._neighbors)
                 else:
                     held_source = RelevanceTriplets(grades, weights, queries=held_rows)
                     held = HeldOutTriplets(held_source, queries, items, rng)
@@ -440,28 +455,47 @@ class OnlineLearner(BaseEstimator):
         query_weights: np.ndarray | None,
     ) -> Any:
         """Learn from drawn triplets; with something held out, publish what does best on it."""
-        feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
-        start = best = copied(self.state_) if held is not None else None
-        best_mean = 0.0 if held is None else held(self.similarity_).mean()
-        stale = 0
+        start = None if held is None else copied(self.state_)
+        way = Way() if held is None else Way(start, held(self.similarity_).mean())
+        way = self._begun(way, n_triplets)
+        learn = self._learner_of(source, queries, items, rng, query_weights)
         with show_progress(self.verbose), self._work(n_triplets) as work:
-            for n in _stretches(n_triplets):
+            for n in self._stretches(n_triplets)[way.stretches :]:
                 if isinstance(source, RelevanceTriplets) and self.hard_negatives > 0:
                     k = min(_RANKED, items.shape[0])
-                    source.set_ranking(self.similarity_.neighbors(queries, items, k).ids)
-                self._learn(_drawn(source, n, rng, query_weights), feed, work)
+                    source.set_ranking(self._neighbors(self.similarity_, queries, items, k).ids)
+                learn(n, work)
+                way.stretches += 1
                 if held is not None:
                     mean = held(self.similarity_).mean()
                     record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
-                    if mean > best_mean:
-                        best, best_mean, stale = copied(self.state_), mean, 0
-                    else:
-                        stale += 1
-                if work.interrupted or stale >= _PATIENCE:
+                    way.note(self.state_, mean)
+                self._kept(way)
+                if work.interrupted or way.stale >= _PATIENCE:
                     break
-        if held is not None and start is not None and best is not None:
-            self._publish_best(held, start, best)
+        if held is not None and start is not None and way.best is not None:
+            self._publish_best(held, start, way.best)
         return self
+
+    def _stretches(self, n_triplets: int) -> list[int]:
+        return list(stretches(n_triplets))
+
+    def _learner_of(
+        self, source: TripletSource, queries: Rows, items: Rows, rng: Any, query_weights: Any
+    ) -> Callable[[int, LongWork], Any]:
+        """Return what learns from so many drawn triplets."""
+        feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
+        return lambda n, work: self._learn(drawn(source, n, rng, query_weights), feed, work)
+
+    def _neighbors(self, similarity: Similarity, Q: Rows, P: Rows, k: int) -> Matches:
+        return similarity.neighbors(Q, P, k)
+
+    def _begun(self, way: Way, n_triplets: int) -> Way:
+        """Return how far learning has come: nowhere yet."""
+        return way
+
+    def _kept(self, way: Way) -> None:
+        """Keep how far learning has come where someone may go on from: nowhere by default."""
 
     def _publish_best(self, held: HeldOut, start: State, best: State) -> None:
         """Keep the best mixture of start and what was learned, or the start if none beats it.
@@ -509,21 +543,3 @@ def _warn_unvalidated(n: int, what: str) -> None:
         f"{n} {what} are too few to hold some out: what is learned is not held to its start.",
         stacklevel=4,
     )
-
-
-def _stretches(n_triplets: int) -> Iterator[int]:
-    """Cut the way into stretches between checks: short at first, then a twentieth of the whole."""
-    seen, longest = 0, max(_FIRST_CHECK, n_triplets // _CHECKS)
-    while seen < n_triplets:
-        n = min(max(_FIRST_CHECK, seen), longest, n_triplets - seen)
-        yield n
-        seen += n
-
-
-def _drawn(
-    source: TripletSource, n: int, rng: np.random.Generator, query_weights: np.ndarray | None
-) -> Iterator[Weighted]:
-    for block in slices(n, _BLOCK):
-        triplets = source.draw(block.stop - block.start, rng)
-        ones = np.ones(len(triplets))
-        yield triplets, ones if query_weights is None else query_weights[triplets[:, 0]]

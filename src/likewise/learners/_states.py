@@ -4,9 +4,9 @@ Each state is a few arrays. `learn` follows the printed updates, one triplet aft
 weight w makes AROMA's r into r/w and OASIS's C into wC.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from likewise.learners._feed import Feed
 from likewise.similarities._rows import paired_products
 
 AnyState = TypeVar("AnyState", bound="State")
+Evidence: TypeAlias = tuple[Any, ...]  # float64 arrays, and for OASIS a number
 
 # Rows in an exact block: the smaller, the less is spent on products among them, the larger, the
 # faster the matrix products; best by measurement at 384 and at 1,000 features.
@@ -37,9 +38,19 @@ class State(Protocol):
     ) -> None:
         """Go through the triplets; add the losses and the number of updates to `totals`."""
 
-    @classmethod
-    def merged(cls, states: Any, start: Any, shares: Any) -> Any:
-        """Return what several states, that went on from `start`, know together."""
+    def evidence_since(self, start: Any, share: float) -> Evidence:
+        """Return what was learned since `start`, as arrays that add up over states.
+
+        `share` is the number of updates that it was learned by.
+        """
+
+    def with_evidence(self, evidence: Evidence) -> Any:
+        """Return this state as a start, and on top of it what others learned since."""
+
+
+def added(parts: Iterable[Evidence]) -> Evidence:
+    """Return the sum of what several states, that went on from one start, have learned."""
+    return tuple(sum(part) for part in zip(*parts, strict=True))
 
 
 def copied(state: AnyState) -> AnyState:
@@ -96,14 +107,15 @@ class OasisState:
                 dense = feed.item_rows(rows)
                 kernels.oasis_dense(*queries, dense, weights[block], C, self.W, totals)
 
-    @classmethod
-    def merged(cls, states: Sequence["OasisState"], start: "OasisState", shares: Any) -> Any:
-        """Return the mean of the forms, each weighted by its share of the updates."""
-        W = start.W.astype(np.float64)
-        if np.sum(shares) > 0:
-            gains = sum(n * (state.W - W) for n, state in zip(shares, states, strict=True))
-            W += gains / np.sum(shares)
-        return cls(W.astype(start.W.dtype))
+    def evidence_since(self, start: "OasisState", share: float) -> Evidence:
+        """Return the way that W went, weighted by the updates, and their number."""
+        return share * (self.W - start.W.astype(np.float64)), float(share)
+
+    def with_evidence(self, evidence: Evidence) -> "OasisState":
+        """Go the mean of the ways, each weighted by its share of the updates."""
+        moved, total = evidence
+        W = self.W + moved / total if total > 0 else self.W.copy()
+        return OasisState(W.astype(self.W.dtype))
 
 
 @dataclass
@@ -153,23 +165,18 @@ class DiagonalState:
         """Return the variance of the score of query i with item i."""
         return paired_products(_squared(queries) @ self.S, _squared(items))
 
-    @classmethod
-    def merged(
-        cls, states: Sequence["DiagonalState"], start: "DiagonalState", shares: Any
-    ) -> "DiagonalState":
-        """Add up what each learned since the start, so that the start is counted once.
+    def evidence_since(self, start: "DiagonalState", share: float) -> Evidence:
+        """Return g = 1/S − 1/S₀ and g∘(W − W₀): the start is not counted."""
+        # Where a state has forgotten, it may know less than at the start: that is no evidence.
+        gain = np.maximum(1 / self.S.astype(np.float64) - 1 / start.S.astype(np.float64), 0)
+        return gain, gain * (self.W - start.W.astype(np.float64))
 
-        With g = 1/S − 1/S₀ of each: 1/S = 1/S₀ + Σg and W = W₀ + Σ g∘(W − W₀) / Σg.
-        """
-        precision = 1 / start.S.astype(np.float64)
-        gained, moved = np.zeros_like(precision), np.zeros_like(precision)
-        for state in states:
-            # Where a state has forgotten, it may know less than at the start: that is no evidence.
-            gain = np.maximum(1 / state.S.astype(np.float64) - precision, 0)
-            gained += gain
-            moved += gain * (state.W - start.W.astype(np.float64))
-        W = start.W + np.divide(moved, gained, out=np.zeros_like(moved), where=gained > 0)
-        return cls(W.astype(start.W.dtype), (1 / (precision + gained)).astype(start.S.dtype))
+    def with_evidence(self, evidence: Evidence) -> "DiagonalState":
+        """Return 1/S = 1/S₀ + Σg and W = W₀ + Σ g∘(W − W₀) / Σg: the start is counted once."""
+        gained, moved = evidence
+        W = self.W + np.divide(moved, gained, out=np.zeros_like(moved), where=gained > 0)
+        S = 1 / (1 / self.S.astype(np.float64) + gained)
+        return DiagonalState(W.astype(self.W.dtype), S.astype(self.S.dtype))
 
 
 @dataclass
@@ -244,23 +251,31 @@ class FactoredState:
         """Return the variance of the score of query i with item i."""
         return _quadratic(queries, self.Lambda) * _quadratic(items, self.Sigma)
 
-    @classmethod
-    def merged(
-        cls, states: Sequence["FactoredState"], start: "FactoredState", shares: Any
-    ) -> "FactoredState":
-        """Add up what each learned since the start on Λ⁻¹ and Σ⁻¹: an approximation.
+    def evidence_since(self, start: "FactoredState", share: float) -> Evidence:
+        """Return what was gained on Λ⁻¹ and on Σ⁻¹, and the way of W weighted by each."""
+        moved = self.W - start.W.astype(np.float64)
+        of_queries = _above(_inverse(self.Lambda) - _inverse(start.Lambda), _rounding(start.Lambda))
+        of_items = _above(_inverse(self.Sigma) - _inverse(start.Sigma), _rounding(start.Sigma))
+        return of_queries, of_queries @ moved, of_items, moved @ of_items
+
+    def with_evidence(self, evidence: Evidence) -> "FactoredState":
+        """Add what was gained to Λ⁻¹ and Σ⁻¹: an approximation.
 
         The sum of the precisions Λ⁻¹⊗Σ⁻¹ is not of that form. W is the mean of two that are
         weighted by what each state gained on one side.
         """
-        queries, W_by_queries = _merged_side(
-            [(state.Lambda, state.W) for state in states], start.Lambda, start.W
+        of_queries, by_queries, of_items, by_items = evidence
+        W = (
+            self.W
+            + (
+                _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
+                + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
+            )
+            / 2
         )
-        items, W_by_items = _merged_side(
-            [(state.Sigma, state.W.T) for state in states], start.Sigma, start.W.T
-        )
-        W = start.W + (W_by_queries + W_by_items.T) / 2
-        return cls(*(part.astype(start.W.dtype) for part in (W, queries, items)))
+        queries = _inverse(_inverse(self.Lambda) + of_queries)
+        items = _inverse(_inverse(self.Sigma) + of_items)
+        return FactoredState(*(part.astype(self.W.dtype) for part in (W, queries, items)))
 
 
 def _as_they_came(rows: np.ndarray, products: np.ndarray, shrinks: np.ndarray) -> np.ndarray:
@@ -285,21 +300,9 @@ def _add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> Non
     multiply(1, right.T, left.T, trans_b=True, beta=1, c=target.T, overwrite_c=True)
 
 
-def _merged_side(
-    learned: list[tuple[np.ndarray, np.ndarray]], start: np.ndarray, W: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the merged covariance of one side, and how it says W moves."""
-    precision = _inverse(start)
-    # What inverting in the precision of the state leaves uncertain is no evidence.
-    rounding = np.finfo(start.dtype).eps * len(start) * np.abs(precision).max()
-    gained, moved = np.zeros_like(precision), np.zeros(W.shape)
-    for covariance, W_learned in learned:
-        # Where a state has forgotten, it may know less than at the start: no evidence either.
-        gain = _above(_inverse(covariance) - precision, rounding)
-        gained += gain
-        moved += gain @ (W_learned - W.astype(np.float64))
-    move = _above(gained, rounding, invert=True) @ moved
-    return _inverse(precision + gained), move
+def _rounding(start: np.ndarray) -> float:
+    """Return what inverting in the precision of the state leaves uncertain: no evidence."""
+    return float(np.finfo(start.dtype).eps * len(start) * np.abs(_inverse(start)).max())
 
 
 def _above(matrix: np.ndarray, least: float, *, invert: bool = False) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Which learner suits these comparisons? Held-out queries decide."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,7 @@ def select_triplets(
     n_folds: int = 5,
     random_state: int = 0,
     verbose: bool = False,
+    adapt: Callable[[Any, bool], Any] | None = None,
 ) -> TripletSelection:
     """Compare learners on comparisons of queries they have not seen; fit the best on all.
 
@@ -86,6 +87,9 @@ def select_triplets(
         Fewer where there are fewer queries.
     random_state : int, default=0
     verbose : bool, default=False
+    adapt : callable, optional
+        From a learner, not fitted, and whether it is for all comparisons to the one to be used,
+        such as its namesake on a cluster.
 
     Returns
     -------
@@ -107,6 +111,8 @@ def select_triplets(
 
     def fitted(name: str, which: Any) -> Any:
         learner = TRIPLET_LEARNERS[name][1](random_state=random_state)
+        if adapt is not None:
+            learner = adapt(learner, isinstance(which, slice))
         part = None if weights is None else weights[which]
         return learner.fit_triplets(triplets[which], Q, P, part)
 

@@ -4,10 +4,10 @@ Items pass by in chunks that are made ready once; within a chunk blocks of queri
 threads. Each query's best so far live in a heap (see `likewise.kernels`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,9 @@ _QUERIES_IN_COUNT = 64
 
 _TILE = 384  # a multiple of 4, 6, 8, 12, 16, 24, 32 and 48
 
-_NO_ITEM = np.iinfo(np.int64).max  # the id in an empty place of a heap; sorts after every row
+Best: TypeAlias = tuple[np.ndarray, np.ndarray]  # scores and ids, a row a query
+
+NO_ITEM = np.iinfo(np.int64).max  # the id in an empty place of a heap; sorts after every row
 
 
 class Scorer(Protocol):
@@ -76,24 +78,59 @@ def query_blocks(scorer: Scorer) -> list[slice]:
 
 def search(scorer: Scorer, k: int, *, exclude_self: bool, dtype: Any) -> Matches:
     """Return the `k` best items of every query; of equal scores the lower row comes first."""
-    n_queries, n_items = scorer.n_queries, scorer.n_items
-    shape = (n_queries, min(k, n_items))
-    heap = np.full(shape, -np.inf), np.full(shape, _NO_ITEM)
-    own_row = np.arange(n_queries) if exclude_self else np.full(n_queries, -1)
+    own_rows = np.arange(scorer.n_queries) if exclude_self else None
+    return matches_of(best_items(scorer, k, own_rows=own_rows), k, scorer.n_items, own_rows, dtype)
+
+
+def best_items(
+    scorer: Scorer, k: int, *, first_item: int = 0, own_rows: np.ndarray | None = None
+) -> Best:
+    """Return the scores and ids of the `k` best items of every query, in no order.
+
+    Where the items are a part of all, what was found in the parts is put together by `joined`.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    k : int
+    first_item : int, default=0
+        The id of the first item; the others follow.
+    own_rows : (n_queries,) int64 array, optional
+        An id that each query must not find.
+    """
+    shape = (scorer.n_queries, min(k, scorer.n_items))
+    heap = np.full(shape, -np.inf), np.full(shape, NO_ITEM)
+    skip = np.full(scorer.n_queries, -1) if own_rows is None else own_rows
 
     pieces = chunks(scorer)
     blocks = query_blocks(scorer)
     total = len(pieces) * len(blocks)
     with LongWork("searching neighbours", total=total, unit="blocks") as work:
         for chunk in pieces:
-            step = partial(_scan_block, scorer, scorer.ready(chunk), chunk.start, own_row, heap)
+            first_id = first_item + chunk.start
+            step = partial(_scan_block, scorer, scorer.ready(chunk), first_id, skip, heap)
             for_each(step, blocks, on_done=work.advance, parallel=scorer.parallel)
+    return heap
 
+
+def joined(parts: Sequence[Best], k: int) -> Best:
+    """Return the `k` best of what was found in parts of the items."""
+    scores, ids = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
+    order = np.lexsort((ids, -scores))[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
+
+
+def matches_of(
+    best: Best, k: int, n_items: int, own_rows: np.ndarray | None, dtype: Any
+) -> Matches:
+    """Return what was found among all `n_items`, in order, and padded where there are fewer."""
     # Every place is filled, but for those queries that wanted all items and could not have one.
-    n_left_out = min(n_queries, n_items) if exclude_self and k >= n_items else 0
-    if np.count_nonzero(heap[1] == _NO_ITEM) > n_left_out:
+    n_left_out = 0
+    if own_rows is not None and k >= n_items:
+        n_left_out = int(np.count_nonzero(own_rows < n_items))
+    if np.count_nonzero(best[1] == NO_ITEM) > n_left_out:
         raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
-    return _sorted_matches(*heap, k, dtype)
+    return _sorted_matches(*best, k, dtype)
 
 
 def _scan_block(
@@ -106,8 +143,8 @@ def _sorted_matches(scores: np.ndarray, ids: np.ndarray, k: int, dtype: Any) -> 
     order = np.lexsort((ids, -scores))
     missing = ((0, 0), (0, k - scores.shape[1]))
     scores = np.pad(np.take_along_axis(scores, order, axis=1), missing, constant_values=-np.inf)
-    ids = np.pad(np.take_along_axis(ids, order, axis=1), missing, constant_values=_NO_ITEM)
-    empty = ids == _NO_ITEM
+    ids = np.pad(np.take_along_axis(ids, order, axis=1), missing, constant_values=NO_ITEM)
+    empty = ids == NO_ITEM
     if empty.any():
         ids = ids.astype(object)
         ids[empty] = None

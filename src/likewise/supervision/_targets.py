@@ -7,6 +7,7 @@ import numpy as np
 
 from likewise._validation import take
 from likewise.similarities import Similarity
+from likewise.similarities._search import NO_ITEM, Best, best_items, joined
 
 
 def target_neighbors(
@@ -38,28 +39,65 @@ def target_neighbors(
     >>> target_neighbors(lw.as_similarity("euclidean"), X, X, y, k=1)[0].ravel()
     array([1, 0, 1, 4, 3])
     """
-    targets = np.full((len(y), k), -1)
-    scores = np.full((len(y), k), np.nan)
-    short = []
-    for label in np.unique(y):
-        members = np.flatnonzero(y == label)
-        found = min(k, len(members) - 1)
-        if found < k:
-            short.append(f"{label!s} ({len(members)})")
-        if found == 0:
+    everyone = np.arange(len(y))
+    return targets_of(best_of_class(similarity, queries, items, y, y, k, own_rows=everyone), y, k)
+
+
+def best_of_class(
+    similarity: Similarity,
+    queries: Any,
+    items: Any,
+    of_queries: np.ndarray,
+    of_items: np.ndarray,
+    k: int,
+    *,
+    own_rows: np.ndarray,
+    first_item: int = 0,
+) -> Best:
+    """Return the `k` nearest items of the class of each query, unordered: see `best_items`.
+
+    Parameters
+    ----------
+    similarity, queries, items, k : as in `target_neighbors`
+    of_queries, of_items : their labels
+    own_rows : which item each query is, and must not find
+    first_item : int, default=0
+        Which the first item is, where the items are a part of all.
+    """
+    shape = len(of_queries), k
+    scores, ids = np.full(shape, -np.inf), np.full(shape, NO_ITEM)
+    for label in np.unique(of_queries):
+        rows, members = np.flatnonzero(of_queries == label), np.flatnonzero(of_items == label)
+        if len(members) == 0:
             continue
-        matches = similarity.neighbors(
-            take(queries, members), take(items, members), found, exclude_self=True
-        )
-        targets[members, :found] = members[matches.ids]
-        scores[members, :found] = matches.scores
-    if short:
+        scorer = similarity._scorer(take(queries, rows), take(items, members))[0]
+        own = own_rows[rows] - first_item
+        place = np.searchsorted(members, own)
+        is_there = np.isin(own, members)
+        best = best_items(scorer, k, own_rows=np.where(is_there, place, -1))
+        found = np.where(best[1] == NO_ITEM, NO_ITEM, 0)
+        found[found == 0] = first_item + members[best[1][found == 0]]
+        columns = slice(0, found.shape[1])
+        scores[rows, columns], ids[rows, columns] = best[0], found
+    return scores, ids
+
+
+def targets_of(best: Best, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets and scores in order, and warn of classes that have too few."""
+    scores, ids = joined([best], k)
+    labels, of_row, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    missing = ids == NO_ITEM
+    if missing.sum() > np.maximum(k + 1 - sizes[of_row], 0).sum():
+        raise ValueError("X gives scores beyond the range of numbers: scale it down.")
+    few = sizes < k + 1
+    if few.any():
+        short = (f"{label!s} ({n})" for label, n in zip(labels[few], sizes[few], strict=True))
         warnings.warn(
             f"fewer than {k + 1} rows in class {', '.join(short)}: "
             f"their rows have fewer than {k} target neighbours.",
-            stacklevel=3,
+            stacklevel=4,
         )
-    return targets, scores
+    return np.where(missing, -1, ids), np.where(missing, np.nan, scores)
 
 
 def check_targets(targets: Any, labels: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from likewise._threads import slices
 from likewise._validation import check_same_length, n_rows
 from likewise.exceptions import require_extra
 
-_COLUMNS = ("query", "closer", "farther")
-_WEIGHT = "weight"
+COLUMNS = ("query", "closer", "farther")
+WEIGHT = "weight"
 _ROWS_AT_A_TIME = 65_536
 
 
@@ -105,7 +105,7 @@ class TripletStream:
     def __init__(self, triplets: Any, queries: Any, items: Any, weights: Any = None) -> None:
         if isinstance(triplets, str | os.PathLike):
             if weights is not None:
-                raise ValueError(f"weights of a file come from its column {_WEIGHT!r}, not beside.")
+                raise ValueError(f"weights of a file come from its column {WEIGHT!r}, not beside.")
             self._path: Path | None = Path(triplets)
             self._length = _check_file(self._path, queries, items)
             return
@@ -125,7 +125,7 @@ class TripletStream:
             for block in slices(self._length, size):
                 yield self._triplets[block], self._weights[block]
             return
-        for triplets, weights in _read_file(self._path):
+        for triplets, weights in read_file(self._path):
             triplets, weights = triplets.astype(np.int64), check_weights(weights, triplets)
             for block in slices(len(triplets), size):
                 yield triplets[block], weights[block]
@@ -141,7 +141,7 @@ def triplets_of(triplets: Any) -> tuple[Any, np.ndarray | None]:
 def _check_file(path: Path, queries: Any, items: Any) -> int:
     """Go through the whole file once, so that nothing is learned from one with a mistake in it."""
     length = 0
-    for triplets, weights in _read_file(path):
+    for triplets, weights in read_file(path):
         if len(triplets) == 0:
             continue
         try:
@@ -155,7 +155,8 @@ def _check_file(path: Path, queries: Any, items: Any) -> int:
     return length
 
 
-def _read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+def read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yield the triplets and weights of a Parquet or CSV file, a block at a time."""
     arrow = require_extra("pyarrow.dataset", "tables", "reading triplets from a file")
     kind = {".parquet": "parquet", ".csv": "csv"}.get(path.suffix.lower())
     if kind is None:
@@ -163,7 +164,7 @@ def _read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
     if not path.exists():
         raise FileNotFoundError(f"triplets: there is no file {path}.")
     table = arrow.dataset(path, format=kind)
-    wanted = [name for name in (*_COLUMNS, _WEIGHT) if name in table.schema.names]
+    wanted = [name for name in (*COLUMNS, WEIGHT) if name in table.schema.names]
     _refuse_missing(table.schema.names, str(path))
     for batch in table.to_batches(columns=wanted, batch_size=_ROWS_AT_A_TIME):
         columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
@@ -172,15 +173,15 @@ def _read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
 
 def _columns_of(frame: Any, names: list[str], what: str) -> tuple[np.ndarray, np.ndarray | None]:
     _refuse_missing(names, what)
-    columns = [np.asarray(frame[name]) for name in _COLUMNS]
+    columns = [np.asarray(frame[name]) for name in COLUMNS]
     # Signed and unsigned whole numbers together would become floats.
     whole = all(column.dtype.kind in "iu" for column in columns)
     triplets = np.column_stack([c.astype(np.int64) if whole else c for c in columns])
-    return triplets, np.asarray(frame[_WEIGHT]) if _WEIGHT in names else None
+    return triplets, np.asarray(frame[WEIGHT]) if WEIGHT in names else None
 
 
 def _refuse_missing(names: list[str], what: str) -> None:
-    missing = [name for name in _COLUMNS if name not in names]
+    missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise ValueError(
             f"{what} needs the columns 'query', 'closer' and 'farther', but has no "

@@ -1,0 +1,168 @@
+"""One process beside a Dask cluster of one and of two worker processes, and how cost grows.
+
+AROMA learns from triplets of 20 newsgroups, LMNN from MNIST, and MNIST's rows are queries among the
+first 5,000 of them for what shows the same digit. Rows of LMNN and of the evaluation lie in a file
+that workers map, so that "MB above data" is what the client itself takes. "CPU s" are those of all
+processes together: on a busy machine they say more than seconds. Every run is counted once:
+`python -m benchmarks dask --repeats 1`.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._contender import Contender
+
+_SHARD_SIZE = 50_000
+_ITEMS = 5_000
+_STEPS = 10  # of LMNN, after which impostors are looked for again
+
+CASES = [
+    case | {"threads": 1}
+    for times in (4, 2, 1)
+    for case in (
+        {"task": "aroma", "triplets": 250_000 * times},
+        {"task": "lmnn", "rows": 15_000 * times, "features": 164},
+        {"task": "evaluate", "rows": 15_000 * times, "features": 164},
+    )
+]
+
+
+def data(case: dict[str, Any]) -> Any:
+    """Return newsgroups and triplets, or the name of a file of MNIST's rows, and labels."""
+    if case["task"] == "aroma":
+        return _newsgroups(case["triplets"])
+    from benchmarks.lmnn import _mnist
+
+    def save(file: Path) -> None:
+        X, y, _, _ = _mnist(case["features"])
+        np.savez(file, X=X, y=y)
+
+    with np.load(_kept(f"mnist-{case['features']}.npz", save)) as stored:
+        rows, labels = stored["X"][: case["rows"]], stored["y"][: case["rows"]]
+    return _kept(f"mnist-{case['features']}-{case['rows']}.npy", lambda f: np.save(f, rows)), labels
+
+
+def _newsgroups(n_triplets: int) -> tuple[Any, ...]:
+    from scipy.sparse import csr_array
+
+    from likewise.reproduce.aroma import _news_counts, _news_split
+    from likewise.supervision import LabelTriplets
+
+    def save(file: Path) -> None:
+        X, y, X_test, y_test = _news_split(*_news_counts(), 0)
+        rows = {"X": X.toarray(), "X_test": X_test.toarray()}
+        np.savez_compressed(file, y=y, y_test=y_test, **rows)
+
+    with np.load(_kept("newsgroups.npz", save)) as stored:
+        X, y, X_test, y_test = (stored[name] for name in ("X", "y", "X_test", "y_test"))
+    triplets = LabelTriplets(y).draw(n_triplets, np.random.default_rng(0))
+    return csr_array(X), triplets, csr_array(X_test), y_test
+
+
+def _kept(name: str, save: Callable[[Path], None]) -> Path:
+    """Return a file that contenders share; the first makes it."""
+    path = Path(tempfile.gettempdir()) / f"likewise-bench-{name}"
+    if not path.exists():
+        unfinished = path.with_name(f"{os.getpid()}-{path.name}")
+        save(unfinished)
+        os.replace(unfinished, path)
+    return path
+
+
+def _plain(case: dict[str, Any], data: Any) -> Any:
+    import likewise
+
+    if case["task"] == "aroma":
+        likewise.AROMA().fit_triplets(data[1][:100], data[0])
+        return _clocked(lambda: likewise.AROMA().fit_triplets(data[1], data[0]))
+    rows, labels = np.load(data[0]), data[1]
+    if case["task"] == "lmnn":
+        return _clocked(lambda: _fitted(likewise.LMNN(max_iter=_STEPS), rows, labels))
+    items = {"items": rows[:_ITEMS], "item_labels": labels[:_ITEMS]}
+    evaluate = likewise.evaluate_retrieval
+    return _clocked(lambda: evaluate("euclidean", rows, labels=labels, depth=100, **items))
+
+
+def _clocked(work: Callable[[], Any], client: Any = None) -> Callable[[], tuple[Any, float]]:
+    """Return what also says the CPU seconds of this process and of the workers."""
+
+    def seconds() -> float:
+        of_workers = {} if client is None else client.run(time.process_time)
+        return time.process_time() + sum(of_workers.values())
+
+    def run() -> tuple[Any, float]:
+        before = seconds()
+        return work(), seconds() - before
+
+    return run
+
+
+def _fitted(learner: Any, rows: Any, labels: np.ndarray) -> Any:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ten steps are not enough, and are not meant to be
+        return learner.fit(rows, labels)
+
+
+def _on_workers(n_workers: int) -> Any:
+    def prepare(case: dict[str, Any], data: Any) -> Any:
+        import likewise
+        from distributed import Client, LocalCluster
+
+        cluster = LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        )
+        client = Client(cluster)
+        client.wait_for_workers(n_workers)
+        if case["task"] == "aroma":
+            given = {"client": client, "shard_size": _SHARD_SIZE}
+            # every worker loads the kernels before the clock runs
+            likewise.distributed.AROMA(**given).fit_triplets(data[1][:1000], data[0])
+            learner = likewise.distributed.AROMA(**given)
+            return _clocked(lambda: learner.fit_triplets(data[1], data[0]), client)
+        path, labels = data
+        some = np.load(path, mmap_mode="r")[:2000]
+        if case["task"] == "lmnn":
+            learner = likewise.distributed.LMNN(max_iter=_STEPS, client=client)
+            _fitted(learner, some, labels[:2000])
+            return _clocked(lambda: _fitted(learner, path, labels), client)
+        items = np.load(path, mmap_mode="r")[:_ITEMS]
+        given = {"depth": 100, "client": client, "items": items, "item_labels": labels[:_ITEMS]}
+        evaluate = likewise.distributed.evaluate_retrieval
+        evaluate("euclidean", some, labels=labels[:2000], **given)
+        return _clocked(lambda: evaluate("euclidean", path, labels=labels, **given), client)
+
+    return prepare
+
+
+CONTENDERS = [
+    Contender("likewise", _plain, slow=True),
+    Contender("1 worker", _on_workers(1), slow=True),
+    Contender("2 workers", _on_workers(2), slow=True),
+]
+
+
+def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
+    """Return how good the result is, and where the time of rounds went."""
+    result, cpu = result
+    if case["task"] == "lmnn":
+        return {"CPU s": cpu, "objective": result.objective_}
+    if case["task"] == "evaluate":
+        return {"CPU s": cpu, "map@100": result["map"], "precision@10": result["precision@10"]}
+    found = {"CPU s": cpu, "map": result.score(data[2], data[3])}
+    if hasattr(result, "rounds_"):
+        total = {key: sum(r[key] for r in result.rounds_) for key in result.rounds_[0]}
+        n_workers = result._plan.n_shards
+        found |= {
+            "rounds": len(result.rounds_),
+            "share learning": total["learning"] / n_workers / total["seconds"],
+            "share merging": total["merging"] / n_workers / total["seconds"],
+        }
+    return found

@@ -1,0 +1,99 @@
+"""The Dask cluster that a command was told to use."""
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from likewise.cli._show import Show, WrongUse
+
+Adapt: TypeAlias = Callable[[Any, bool], Any]  # see `select_triplets`
+
+
+@contextmanager
+def cluster(
+    show: Show, where: str | None, model: Path, *, resume: bool = False
+) -> Iterator[Adapt | None]:
+    """Yield what turns a learner into its namesake on the cluster; None where none is wanted.
+
+    Rounds of the last fit are kept beside the model until that is written.
+    """
+    if where is None:
+        if resume:
+            raise WrongUse("--resume goes on with what was begun with --dask, which is not given.")
+        yield None
+        return
+    n_workers = re.fullmatch(r"local:([1-9]\d*)", where)
+    if n_workers is None and not re.fullmatch(r"[a-z]+://.+", where):
+        raise WrongUse(
+            "--dask must be the address of a scheduler, such as tcp://host:8786, or local:4 for "
+            f"four processes here, but {where!r} was given."
+        )
+    from likewise.distributed import spread
+    from likewise.distributed._executor import opened
+    from likewise.exceptions import require_extra
+
+    distributed = require_extra("distributed", "dask", "--dask")
+    rounds = model.with_suffix(".rounds.safetensors")
+    with ExitStack() as stack:
+        stack.enter_context(_told(show))
+        if n_workers is not None:
+            where = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=int(n_workers[1]),
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address="127.0.0.1:0",
+                )
+            ).scheduler_address
+        client = stack.enter_context(opened(where))
+        if n_workers is not None:
+            client.wait_for_workers(int(n_workers[1]))
+        show.remark(f"Dask: {len(client.nthreads())} workers at {client.scheduler.address}")
+        show.remark(f"Dask dashboard: {client.dashboard_link}")
+
+        def adapt(learner: Any, final: bool) -> Any:
+            kept = {"checkpoint": rounds, "resume": resume} if final else {}
+            return spread(learner, client, **kept)
+
+        yield adapt
+    rounds.unlink(missing_ok=True)
+
+
+def adapted(family: Any, adapt: Adapt | None) -> Any:
+    """Return a family whose learner, where it has a namesake on the cluster, is that."""
+    from likewise.distributed._spread import can_be_spread
+
+    if adapt is None:
+        return family
+    make = family.make
+
+    def on_cluster(settings: dict[str, Any], seed: int) -> Any:
+        estimator = make(settings, seed)
+        if can_be_spread(getattr(estimator, "learner", None)):
+            estimator.set_params(learner=adapt(estimator.learner, False))
+        return estimator
+
+    return replace(family, make=on_cluster)
+
+
+@contextmanager
+def _told(show: Show) -> Iterator[None]:
+    """Say every round as it ends."""
+
+    class Remarks(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show.remark(record.getMessage())
+
+    log, handler = logging.getLogger("likewise.distributed"), Remarks()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

@@ -1,0 +1,105 @@
+"""How well a similarity finds what is relevant, among rows that need not be here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from likewise._progress import show_progress
+from likewise._threads import slices
+from likewise.distributed._executor import connected
+from likewise.distributed._rows import RowBlocks, labels_here
+from likewise.distributed._search import Found, Search, similarity_of_rows
+from likewise.evaluation import RetrievalReport
+from likewise.evaluation._ranking import (
+    Grades,
+    Measured,
+    Ranks,
+    SameLabel,
+    check_cutoffs,
+    check_truth,
+    judged,
+    measures,
+    queries_in_block,
+    report_of,
+)
+from likewise.similarities._search import matches_of
+
+
+def evaluate_retrieval(
+    similarity: Any,
+    queries: Any,
+    items: Any = None,
+    *,
+    labels: Any = None,
+    item_labels: Any = None,
+    relevance: Any = None,
+    k: int | Sequence[int] = (1, 5, 10),
+    depth: int | None = None,
+    client: Any = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> RetrievalReport:
+    """Rank the items for every query and measure the rankings, wherever the rows lie.
+
+    The answer is that of `likewise.evaluate_retrieval`. Workers rank and measure; what comes back
+    is one value for each measure and query.
+
+    Parameters
+    ----------
+    similarity : Similarity, fitted learner or name
+    queries, items : rows, as `likewise.distributed.neighbors` takes them
+        Without `items` every query ranks the other queries.
+    labels, item_labels, relevance, k, depth, verbose
+        As in `likewise.evaluate_retrieval`; labels may also be a Dask array, an .npy file or a
+        column of `read_parquet`.
+    client : distributed.Client or address, optional
+        Threads of this process by default.
+    n_jobs : int, optional
+        How many threads these are.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> data = lw.datasets.load("iris")
+    >>> report = lw.distributed.evaluate_retrieval("euclidean", data.X, labels=data.y, n_jobs=2)
+    >>> round(report["map"], 3)
+    0.881
+    """
+    similarity = similarity_of_rows(similarity)
+    cutoffs = check_cutoffs(k)
+    same = items is None
+    labels = None if labels is None else labels_here(labels, "labels")
+    item_labels = None if item_labels is None else labels_here(item_labels, "item_labels")
+    with show_progress(verbose), connected(client, n_jobs) as executor:
+        Q = RowBlocks(queries, "queries", executor)
+        P = Q if same else RowBlocks(items, "items", executor)
+        truth = check_truth(labels, item_labels, relevance, Q, P, same)
+        ranks = Ranks.of(len(P), cutoffs, depth, same)
+        blocks = list(slices(len(Q), queries_in_block(len(P))))
+        right = executor.share(truth.right if isinstance(truth, SameLabel) else None)
+        tasks = [(_left(truth, block), right, len(P), block.start, same, ranks) for block in blocks]
+        search = Search(executor, similarity, Q, P, exclude_self=same)
+        parts = list(search.each(blocks, ranks.n, finish_measures, tasks))
+        return report_of([part for part in parts if len(part[0])], len(Q), cutoffs)
+
+
+def _left(truth: SameLabel | Grades, block: slice) -> Any:
+    """Return what says of a block of queries what is relevant, without the labels of all items."""
+    return truth.left[block] if isinstance(truth, SameLabel) else truth.part(block)
+
+
+def finish_measures(
+    found: Found, left: Any, right: Any, n_items: int, start: int, same: bool, ranks: Ranks
+) -> Measured:
+    """Measure the rankings of a block of queries, of which the first is row `start`."""
+    n_queries = len(found.best[0])
+    rows = np.arange(start, start + n_queries)
+    truth = left if right is None else SameLabel(left, right)
+    grades = truth(np.arange(n_queries))
+    own_rows = rows if same else None
+    wanted = judged(grades, own_rows)
+    if len(wanted) == 0:
+        return rows[wanted], {}
+    order = matches_of(found.best, ranks.n, n_items, own_rows, found.dtype).ids
+    return rows[wanted], measures(grades[wanted], order[wanted], ranks)

@@ -1,0 +1,375 @@
+"""The cost of large margins and the search for impostors, over rows in blocks.
+
+Anchors are in groups; each has a `Margins` of its own on a worker, over the rows that its edges
+point at. Costs and gradients of groups are summed.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise._threads import slices
+from likewise.distributed._executor import Executor, Handle, reduced
+from likewise.distributed._rows import RowBlocks, together
+from likewise.distributed._sources import load_rows
+from likewise.learners._impostors import (
+    IMPOSTORS_FOR_SCALE,
+    Lists,
+    impostor_lists,
+    impostor_pairs,
+    lists_of,
+    nearest_others,
+    reach_of,
+    rows_for_scale,
+    scale_of,
+    typical_distance,
+)
+from likewise.learners._lmnn import in_units, steady_spread
+from likewise.learners._margins import Margins
+from likewise.similarities import as_similarity
+from likewise.similarities._search import Best, joined
+from likewise.supervision._targets import best_of_class
+
+# Every group reads the rows of its impostors: few large groups read fewer rows twice than many.
+_ANCHORS_IN_GROUP = 32_768
+
+
+class Units(NamedTuple):
+    """Means and spreads of the columns, and the type of the rows."""
+
+    mean: np.ndarray
+    spread: np.ndarray
+    dtype: Any
+
+
+def units_of(executor: Executor, rows: RowBlocks) -> Units:
+    """Return the mean and the spread of every column."""
+    parts = [executor.submit(describe_part, part, rows.name) for part in rows.parts()]
+    n, mean, squares, largest, dtype = executor.result(reduced(executor, add_descriptions, parts))
+    return Units(mean, steady_spread(np.sqrt(squares / n), largest, n), dtype)
+
+
+def describe_part(part: Any, name: str) -> tuple[Any, ...]:
+    """Return the number of rows, mean, centred squares and largest size of columns, and type."""
+    X = load_rows(part, name)
+    mean = X.mean(axis=0, dtype=np.float64)
+    return len(X), mean, ((X - mean) ** 2).sum(axis=0), np.abs(X).max(axis=0), X.dtype
+
+
+def add_descriptions(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the description of several parts together, after Chan, Golub and LeVeque."""
+    n, mean, squares, largest, dtype = parts[0]
+    for other in parts[1:]:
+        total, gap = n + other[0], other[1] - mean
+        squares = squares + other[2] + gap**2 * (n * other[0] / total)
+        mean = mean + gap * (other[0] / total)
+        n, largest = total, np.maximum(largest, other[3])
+        dtype = np.result_type(dtype, other[4])
+    return n, mean, squares, largest, dtype
+
+
+def targets_among(executor: Executor, rows: RowBlocks, y: np.ndarray, k: int) -> Best:
+    """Return the nearest rows of the same class, blocks against blocks."""
+    labels = executor.share(y)
+    found = []
+    for block in rows.blocks:
+        parts = [
+            executor.submit(
+                target_part, rows.part(block), rows.part(other), labels, block, other, k
+            )
+            for other in rows.blocks
+        ]
+        found.append(reduced(executor, joined, parts, k))
+    best = [executor.result(part) for part in found]
+    return np.concatenate([part[0] for part in best]), np.concatenate([part[1] for part in best])
+
+
+def target_part(
+    queries: Any, items: Any, labels: np.ndarray, block: slice, other: slice, k: int
+) -> Best:
+    """Return the nearest of one block for the rows of another."""
+    return best_of_class(
+        as_similarity("euclidean"),
+        load_rows(queries, "X"),
+        load_rows(items, "X"),
+        labels[block],
+        labels[other],
+        k,
+        own_rows=np.arange(block.start, block.stop),
+        first_item=other.start,
+    )
+
+
+class SpreadMargins:
+    """What `Margins` is, in groups of anchors on workers.
+
+    Parameters
+    ----------
+    executor : Executor
+    rows : RowBlocks
+    units : Units
+    anchors, targets, c : as in `Margins`
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        rows: RowBlocks,
+        units: Units,
+        anchors: np.ndarray,
+        targets: np.ndarray,
+        c: float,
+    ) -> None:
+        self.executor, self.rows = executor, rows
+        self.n_rows, self.dtype = len(rows), np.dtype(units.dtype)
+        self.groups = list(slices(len(anchors), _ANCHORS_IN_GROUP))
+        self._units, self._c = units, c
+        self._anchors, self._targets = anchors, targets
+        self.n_impostors = 0
+        self.without_impostors = [self.built(anchors[g], targets[g], None) for g in self.groups]
+        self._parts = self.without_impostors
+
+    def set_impostors(self, lists: list[Handle], n_impostors: int) -> None:
+        """Say which rows may come too close to the anchors of each group."""
+        self.n_impostors = n_impostors
+        self._parts = [
+            self.built(self._anchors[group], self._targets[group], part)
+            for group, part in zip(self.groups, lists, strict=True)
+        ]
+
+    def built(self, anchors: np.ndarray, targets: np.ndarray, lists: Handle | None) -> Handle:
+        """Return a task that makes a `Margins` of some anchors, over the rows they need."""
+        needed = self.executor.submit(needed_by, anchors, targets, lists)
+        opens = self.rows.can_be_opened
+        rows = self.rows.all() if opens else self.rows.picked(needed, 0)
+        return self.executor.submit(
+            build_margins, rows, opens, needed, anchors, targets, lists, self._c, self._units
+        )
+
+    def of_anchors(self, which: np.ndarray, lists: Lists) -> Handle:
+        """Return a task that makes a `Margins` of some anchors with these impostors."""
+        return self.built(self._anchors[which], self._targets[which], lists)
+
+    def cost(self, L: np.ndarray) -> float:
+        """Return the plain cost."""
+        return float(self._sum(cost_part, L)[0])
+
+    def cost_and_gradient(self, L: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed cost and its gradient in L."""
+        value, gradient = self._sum(gradient_part, L, width)
+        return value, gradient
+
+    def dual(self, L: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return what `dual_bound` needs."""
+        pull, push, total = self._sum(dual_part, L, width)
+        return pull, push, total
+
+    def _sum(self, function: Any, L: np.ndarray, *args: Any) -> Any:
+        sent = self.executor.share(L)
+        parts = [self.executor.submit(function, part, sent, *args) for part in self._parts]
+        return self.executor.result(reduced(self.executor, add_tuples, parts))
+
+
+def needed_by(
+    anchors: np.ndarray, targets: np.ndarray, lists: Lists | None
+) -> tuple[np.ndarray, ...]:
+    """Return which rows the edges of some anchors point at, ascending."""
+    parts = [anchors, targets[targets >= 0]]
+    if lists is not None:
+        parts.append(lists[1])
+    return (np.unique(np.concatenate([part.astype(np.int64) for part in parts])),)
+
+
+def build_margins(
+    rows: Any,
+    opens: bool,
+    needed: tuple[np.ndarray, ...],
+    anchors: np.ndarray,
+    targets: np.ndarray,
+    lists: Lists | None,
+    c: float,
+    units: Units,
+) -> Margins:
+    """Return the margins of some anchors over the rows that are needed."""
+    distinct = needed[0]
+    X = load_rows(rows, "X", finite=False)[distinct] if opens else together(rows)
+    X = in_units(X.astype(units.dtype, copy=False), units.mean, units.spread)
+    own = np.where(targets >= 0, np.searchsorted(distinct, targets), -1)
+    margins = Margins(X, np.searchsorted(distinct, anchors), own, c)
+    if lists is not None:
+        heads = np.searchsorted(distinct, lists[1]).astype(np.int32)
+        margins.set_impostors(lists[0], heads)
+    return margins
+
+
+def cost_part(margins: Margins, L: np.ndarray) -> tuple[float]:
+    """Return the plain cost of a group."""
+    return (margins.cost(margins.mapped(L), 0.0)[0],)
+
+
+def gradient_part(margins: Margins, L: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+    """Return the smoothed cost of a group and its gradient."""
+    return margins.cost_and_gradient(L, width)
+
+
+def dual_part(
+    margins: Margins, L: np.ndarray, width: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return a group's share of what `dual_bound` needs."""
+    return margins.dual(L, width)
+
+
+def add_tuples(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return sums, place by place."""
+    return tuple(sum(part) for part in zip(*parts, strict=True))
+
+
+class SpreadSearch:
+    """Keeps the impostors of `SpreadMargins` up to date: blocks of rows against blocks of rows.
+
+    Parameters
+    ----------
+    margins : SpreadMargins
+    units : Units
+    labels : (n_rows,) int64 array, or None where the impostors are given and stay
+    given : CSR list of impostors of the anchors, or None
+    """
+
+    def __init__(
+        self, margins: SpreadMargins, units: Units, labels: np.ndarray | None, given: Lists | None
+    ) -> None:
+        self._margins, self._units, self._labels = margins, units, labels
+        self._executor, self._rows = margins.executor, margins.rows
+        self._sent = self._executor.share(labels)
+        if given is not None:
+            parts = [_cut(given, group) for group in margins.groups]
+            margins.set_impostors([self._executor.share(part) for part in parts], len(given[1]))
+
+    def renew(self, L: np.ndarray, *, most: int | None = None) -> float:
+        """Find the impostors under `L`; return the plain objective, over all rows.
+
+        Where there are more than `most`, the list stays as it was and infinity is returned.
+        """
+        if self._labels is not None:
+            pairs = self._pairs(L, most)
+            counts = [self._executor.submit(count_pairs, found) for found in pairs.values()]
+            n_impostors = sum(self._executor.result(count) for count in counts)
+            if most is not None and n_impostors > most:
+                return np.inf
+            lists = [
+                self._executor.submit(
+                    impostor_lists, [found for at, found in pairs.items() if _meets(at, g)], g
+                )
+                for g in self._margins.groups
+            ]
+            self._margins.set_impostors(lists, int(n_impostors))
+        return self._margins.cost(L)
+
+    def _pairs(self, L: np.ndarray, most: int | None) -> dict[tuple[int, ...], Handle]:
+        """Return the tasks that look at two blocks of rows each, by where these lie."""
+        submit, sent = self._executor.submit, self._executor.share(L)
+        near = [submit(reach_part, part, sent) for part in self._margins.without_impostors]
+        reach = submit(np.concatenate, near)
+        found: dict[tuple[int, ...], Handle] = {}
+        blocks = self._rows.blocks
+        for number, block in enumerate(blocks):
+            for other in blocks[number:]:
+                found[block.start, block.stop, other.start, other.stop] = submit(
+                    impostor_part,
+                    self._rows.part(block),
+                    self._rows.part(other),
+                    block.start,
+                    other.start,
+                    sent,
+                    self._units,
+                    self._sent,
+                    reach,
+                    most,
+                )
+        return found
+
+    def best_scale(self, L: np.ndarray) -> float:
+        """Return the factor on squared distances under which `L` costs least.
+
+        By some rows and their nearest impostors; where impostors are given, by the first group.
+        """
+        sent = self._executor.share(L)
+        submit = self._executor.submit
+        near = [submit(near_part, part, sent) for part in self._margins.without_impostors]
+        typical = typical_distance(np.concatenate([self._executor.result(part) for part in near]))
+        if self._labels is None:
+            return self._executor.result(submit(scale_part, self._margins._parts[0], sent, typical))
+        which = rows_for_scale(len(self._rows))
+        some = self._executor.share(self._rows[which])
+        parts = [
+            submit(others_part, some, which, part, block, sent, self._units, self._sent)
+            for part, block in zip(self._rows.parts(), self._rows.blocks, strict=True)
+        ]
+        best = self._executor.result(reduced(self._executor, joined, parts, IMPOSTORS_FOR_SCALE))
+        sample = self._margins.of_anchors(which, lists_of(best))
+        return float(self._executor.result(submit(scale_part, sample, sent, typical)))
+
+
+def _cut(lists: Lists, rows: slice) -> Lists:
+    indptr = lists[0][rows.start : rows.stop + 1]
+    return indptr - indptr[0], lists[1][indptr[0] : indptr[-1]]
+
+
+def _meets(at: tuple[int, ...], group: slice) -> bool:
+    return any(a < group.stop and b > group.start for a, b in (at[:2], at[2:]))
+
+
+def near_part(margins: Margins, L: np.ndarray) -> np.ndarray:
+    """Return the distances of the targets of a group."""
+    return margins.target_distances(margins.mapped(L))
+
+
+def reach_part(margins: Margins, L: np.ndarray) -> np.ndarray:
+    """Return how far impostors of a group are looked for."""
+    return reach_of(near_part(margins, L))
+
+
+def impostor_part(
+    rows: Any,
+    others: Any,
+    first: int,
+    first_other: int,
+    L: np.ndarray,
+    units: Units,
+    labels: np.ndarray,
+    reach: np.ndarray,
+    most: int | None,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """List the impostors among two blocks of rows."""
+    Z, Z_others = _mapped(rows, L, units), _mapped(others, L, units)
+    return impostor_pairs(Z, Z_others, first, first_other, labels, reach, most)
+
+
+def _mapped(rows: Any, L: np.ndarray, units: Units) -> np.ndarray:
+    X = load_rows(rows, "X").astype(units.dtype, copy=False)
+    return in_units(X, units.mean, units.spread) @ L.T.astype(units.dtype)
+
+
+def count_pairs(pairs: tuple[np.ndarray, np.ndarray] | None) -> float:
+    """Return how many there are; infinity where they were too many to list."""
+    return np.inf if pairs is None else len(pairs[0])
+
+
+def others_part(
+    some: np.ndarray,
+    which: np.ndarray,
+    rows: Any,
+    block: slice,
+    L: np.ndarray,
+    units: Units,
+    labels: np.ndarray,
+) -> Best:
+    """Return the nearest rows of other labels for some rows, among a block."""
+    Z, Z_some = _mapped(rows, L, units), _mapped(some, L, units)
+    scores, ids = nearest_others(Z_some, labels[which], Z, labels[block])
+    return scores, ids + block.start
+
+
+def scale_part(margins: Margins, L: np.ndarray, typical: float) -> float:
+    """Return the scale under which some margins cost least."""
+    return scale_of(margins, margins.mapped(L), typical)

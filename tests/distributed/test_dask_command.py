@@ -1,0 +1,68 @@
+"""``likewise fit --dask``: on worker processes of its own, or at an address."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import likewise as lw
+from likewise.cli._app import app
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+def test_comparisons_are_learned_from_on_a_cluster(run, clicks, client):
+    given = ("fit", "--queries", "q.npy", "--items", "p.npy", "--triplets", "clicks.parquet",
+             "--learner", "aroma", "--folds", "2", "--no-report")  # fmt: skip
+    code, _, err = run(*given, "--dask", client.scheduler.address, "-m", "there.safetensors")
+    assert code == 0
+    assert f"Dask: 2 workers at {client.scheduler.address}" in err
+    assert "Dask dashboard: http://" in err
+    assert "round 1 of 1:" in err
+    run(*given, "-m", "here.safetensors")
+    Q, P = np.load("q.npy"), np.load("p.npy")
+    there, here = (lw.load(f"{name}.safetensors") for name in ("there", "here"))
+    assert type(there.estimator) is lw.AROMA
+    assert there.estimator.similarity_.score(Q, P).shape == (30, 40)
+    assert np.corrcoef(
+        there.estimator.similarity_.W.ravel(), here.estimator.similarity_.W.ravel()
+    )[0, 1] > 0.9  # fmt: skip
+
+
+def test_labels_are_learned_from_on_processes_of_its_own(run, flowers):
+    code, out, err = run("fit", flowers / "flowers.csv", "-t", "species", "--learner", "lmnn",
+                         "--budget", "2s", "--folds", "2", "--dask", "local:1", "--no-report",
+                         "--json", "-m", "m.safetensors")  # fmt: skip
+    assert (code, err) == (0, "")
+    assert json.loads(out)["chosen"] == "lmnn"
+    model = lw.load("m.safetensors")
+    assert type(model.estimator.learner) is lw.LMNN
+    held_out = pd.read_csv(flowers / "held_out.csv")
+    assert (model.predict(held_out.drop(columns="species")) == held_out["species"]).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--dask", "local:0"), "--dask must be the address of a scheduler"),
+        (("--dask", "8786"), "--dask must be the address of a scheduler"),
+        (("--resume",), "--resume goes on with"),
+    ],
+)
+def test_wrong_use_is_said_in_a_sentence(run, clicks, options, sentence):
+    code, _, err = run("fit", "--items", "p.npy", "--triplets", "clicks.parquet", *options)
+    assert code == 2
+    assert sentence in err

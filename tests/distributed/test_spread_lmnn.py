@@ -1,0 +1,139 @@
+"""LMNN in blocks: the same targets, impostors, costs and gradients as on one machine."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import likewise as lw
+from likewise.distributed import _margins
+from likewise.distributed._executor import LocalExecutor
+from likewise.distributed._rows import RowBlocks
+from likewise.learners._impostors import ImpostorSearch
+from likewise.learners._lmnn import in_units
+from likewise.learners._margins import Margins
+
+GIVEN = {"max_iter": 15, "tol": 0.01}
+
+
+@pytest.fixture(scope="module")
+def some(digits):
+    X, y = digits
+    return X[:700, 1:31] + np.arange(30), y[:700]
+
+
+@pytest.fixture
+def pieces(some, tmp_path):
+    """Return the rows in three files, of which none can be opened at any row."""
+    import pyarrow
+    import pyarrow.parquet
+
+    for number, part in enumerate(np.array_split(some[0], 3)):
+        table = pyarrow.table({f"x{i:02}": part[:, i] for i in range(30)})
+        pyarrow.parquet.write_table(table, tmp_path / f"{number}.parquet")
+    return tmp_path
+
+
+@pytest.fixture
+def small_groups(monkeypatch):
+    monkeypatch.setattr(_margins, "_ANCHORS_IN_GROUP", 250)
+
+
+def test_units_and_targets_are_those_of_one_machine(some, pieces):
+    X, y = some
+    rows = RowBlocks(pieces, "X", LocalExecutor())
+    units = _margins.units_of(LocalExecutor(), rows)
+    assert_allclose(units.mean, X.mean(axis=0))
+    assert_allclose(units.spread, np.where(X.std(axis=0) > 1e-9, X.std(axis=0), 1))
+    best = _margins.targets_among(LocalExecutor(), rows, y, 3)
+    expected = lw.supervision.target_neighbors(lw.as_similarity("euclidean"), X, X, y, 3)
+    found = lw.supervision._targets.targets_of(best, y, 3)
+    assert_array_equal(found[0], expected[0])
+    assert_allclose(found[1], expected[1])
+
+
+@pytest.mark.parametrize("c", [0.2, 1.0])
+def test_cost_gradient_and_bound_are_sums_over_groups(some, pieces, small_groups, rng, c):
+    X, y = some
+    labels = np.unique(y, return_inverse=True)[1]
+    rows = RowBlocks(pieces, "X", LocalExecutor())
+    units = _margins.units_of(LocalExecutor(), rows)
+    targets = lw.supervision.target_neighbors(lw.as_similarity("euclidean"), X, X, y, 3)[0]
+    anchors = np.arange(len(X))
+    one = Margins(in_units(X, units.mean, units.spread), anchors, targets, c)
+    several = _margins.SpreadMargins(LocalExecutor(), rows, units, anchors, targets, c)
+    assert len(several.groups) == 3
+    search = ImpostorSearch(one, labels, None)
+    spread = _margins.SpreadSearch(several, units, labels, None)
+    L = np.eye(30) * 0.3 + 0.01 * rng.normal(size=(30, 30))
+    assert spread.best_scale(L) == pytest.approx(search.best_scale(L), rel=1e-6)
+    assert spread.renew(L) == pytest.approx(search.renew(L))
+    assert several.n_impostors == one.n_impostors > 0
+    for found, expected in zip(
+        (*several.cost_and_gradient(L, 0.1), *several.dual(L, 0.1)),
+        (*one.cost_and_gradient(L, 0.1), *one.dual(L, 0.1)),
+        strict=True,
+    ):
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert spread.renew(L, most=1) == np.inf
+    assert several.n_impostors == one.n_impostors
+
+
+@pytest.mark.filterwarnings("ignore:LMNN has not converged")
+def test_the_map_is_that_of_one_machine(client, some, pieces, small_groups):
+    X, y = some
+    one = lw.LMNN(**GIVEN).fit(X, y)
+    for rows in (X, pieces):
+        found = lw.distributed.LMNN(**GIVEN, client=client).fit(rows, y)
+        assert found.objective_ == pytest.approx(one.objective_, rel=1e-6)
+        assert_allclose(found.components_, one.components_, atol=1e-4)
+    assert found.history_[0]["impostors"] == one.history_[0]["impostors"]
+
+
+@pytest.mark.filterwarnings("ignore:LMNN has not converged")
+def test_comparisons_and_other_starts_are_learned_from(client, some, pieces, rng):
+    X, y = some
+    triplets = lw.supervision.LabelTriplets(y).draw(2000, rng)
+    one = lw.LMNN(**GIVEN).fit_triplets(triplets, X)
+    found = lw.distributed.LMNN(**GIVEN, client=client).fit_triplets(triplets, pieces)
+    assert found.objective_ == pytest.approx(one.objective_, rel=1e-3)
+    given = {**GIVEN, "init": "pca", "n_components": 5}
+    one = lw.LMNN(**given).fit(X, y)
+    found = lw.distributed.LMNN(**given, n_jobs=2).fit(pieces, y)
+    assert found.objective_ == pytest.approx(one.objective_, rel=1e-3)
+    with pytest.raises(ValueError, match="'lda' needs rows in memory"):
+        lw.distributed.LMNN(init="lda").fit(pieces, y)
+
+
+def test_the_gap_to_the_optimum_is_known_here_too():
+    data = lw.datasets.load("iris")
+    found = lw.distributed.LMNN(n_jobs=2).fit(data.X, data.y)
+    assert 0 <= found.duality_gap_ < 0.01
+
+
+@pytest.mark.filterwarnings("ignore:LMNN has not converged")
+def test_a_killed_worker_changes_nothing(client, some, small_groups):
+    X, y = some
+    undisturbed = lw.distributed.LMNN(**GIVEN, n_jobs=2).fit(X, y)
+    pids = client.run(os.getpid)
+    killed = []
+
+    def kill():
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            for address, keys in client.processing().items():
+                if any(key.startswith("gradient_part") for key in keys):
+                    os.kill(pids[address], signal.SIGKILL)
+                    killed.append(address)
+                    return
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    found = lw.distributed.LMNN(**GIVEN, client=client).fit(X, y)
+    thread.join()
+    assert killed
+    assert_array_equal(found.components_, undisturbed.components_)
