@@ -6,3 +6,6 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/guide/*.md"]
 ).pytest()
+
+# Fixtures, not tests: as modules with examples they would all want to be called `conftest`.
+collect_ignore_glob = ["*conftest.py"]

@@ -96,11 +96,11 @@ def test_without_the_extra_the_command_says_which_to_install():
 
 
 def test_a_shell_can_complete_the_name_of_a_command():
-    asked = {"_LIKEWISE_COMPLETE": "complete_bash", "COMP_WORDS": "likewise ex", "COMP_CWORD": "1"}
+    asked = {"_LIKEWISE_COMPLETE": "complete_bash", "COMP_WORDS": "likewise exp", "COMP_CWORD": "1"}
     result = subprocess.run(
         [sys.executable, "-m", "likewise"],
         capture_output=True,
         text=True,
         env={**os.environ, **asked},
     )
-    assert result.stdout.split() == ["explain"]
+    assert result.stdout.split() == ["explain", "export"]

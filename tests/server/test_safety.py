@@ -218,7 +218,7 @@ def test_what_takes_too_long_is_given_up(ask, monkeypatch):
         await asyncio.sleep(60)
 
     monkeypatch.setattr(State, "search", forever)
-    answer = ask(timeout=0.05).post("/v1/search", json=QUESTION)
+    answer = ask(timeout=0.05).post("/v1/score", json={"id": "d1", "items": ["d2"]})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 

@@ -59,6 +59,9 @@ class Settings:
     timeout: float = 30.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", Path(self.model))
+        if self.items is not None:
+            object.__setattr__(self, "items", Path(self.items))
         if not 0 <= self.port < 65_536:
             raise ValueError(f"port must be from 0 to 65535, but {self.port} was given.")
         if self.token is not None and len(self.token) < _SHORTEST_TOKEN:
