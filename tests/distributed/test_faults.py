@@ -111,11 +111,14 @@ def test_a_worker_killed_in_mid_round_changes_nothing(client, work, plan, undist
 def test_a_lost_scheduler_is_said_and_resume_goes_on(
     client, scheduler, work, plan, undisturbed, tmp_path, monkeypatch
 ):
+    import dask
+
     from distributed import Client
 
     server, file = scheduler
     checkpoint = tmp_path / "rounds.safetensors"
-    with Client(scheduler_file=str(file), set_as_default=False) as own:
+    short = dask.config.set({"distributed.comm.timeouts.connect": "3s"})  # instead of 30
+    with short, Client(scheduler_file=str(file), set_as_default=False) as own:
         own.wait_for_workers(1, timeout=_PATIENCE)
         learner = lw.distributed.AROMA(**plan, client=own, checkpoint=checkpoint)
         keep = learner._kept

@@ -4,7 +4,7 @@ import secrets
 from contextlib import ExitStack
 
 import pytest
-from tests.server.explored import SETS, serving, teach, write_set
+from tests.server.explored import serving, teach, write_set
 from tests.server.running import Running, write_digits
 from tests.server.visit import find_browser
 
@@ -59,11 +59,16 @@ def servers(tmp_path_factory):
     find_browser()
     folder = tmp_path_factory.mktemp("explored")
     with ExitStack() as stack:
-        found = {}
-        for name in SETS:
-            frame, label = write_set(name, folder)
-            found[name] = stack.enter_context(serving(name, folder))
-            teach(found[name], frame, label, 100)
-            with found[name].client() as client:
-                client.promote(client.models().models[0].version)
-        yield found
+
+        class Started(dict):
+            """Servers by the name of their set, started when they are first asked for."""
+
+            def __missing__(self, name):
+                frame, label = write_set(name, folder)
+                self[name] = stack.enter_context(serving(name, folder))
+                teach(self[name], frame, label, 100)
+                with self[name].client() as client:
+                    client.promote(client.models().models[0].version)
+                return self[name]
+
+        yield Started()

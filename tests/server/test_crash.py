@@ -22,7 +22,7 @@ from likewise.server._service import Service
 from likewise.server._settings import Settings
 
 LOG = logging.getLogger(__name__)
-KILLS = int(os.environ.get("LIKEWISE_KILLS", "5"))
+KILLS = int(os.environ.get("LIKEWISE_KILLS", "2"))
 
 
 class Feeder(Thread):

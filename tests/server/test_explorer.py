@@ -7,14 +7,13 @@ from pathlib import PurePosixPath
 import pytest
 from tests.server.explored import SETS, TOKEN, serving, teach, write_set
 from tests.server.running import Running
-from tests.server.visit import LOOKS, PAGES, READY, Visit
+from tests.server.visit import LOOKS, PAGES, READY, SHOWN, Visit
 
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("name", "look"), SHOWN)
 def test_every_page_opens_without_a_message_and_fits(browser, servers, name, look):
     with Visit(browser, servers[name], **LOOKS[look]) as visit:
         for route in PAGES:

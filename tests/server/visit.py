@@ -18,6 +18,9 @@ LOOKS = {
     "phone": {"color_scheme": "dark", "viewport": {"width": 360, "height": 780}},
 }
 
+# Each set in one look, and one of them in every look.
+SHOWN = [("digits", look) for look in LOOKS] + [("sentences", "dark"), ("wines", "phone")]
+
 
 def find_browser():
     """Return the way to a browser; skip where there is none."""
