@@ -15,6 +15,7 @@ from benchmarks._contender import ENVIRONMENTS, Contender
 from likewise.evaluation import Table
 
 ROOT = Path(__file__).parent.parent
+_SECONDS_TO_END = 30
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -112,11 +113,14 @@ class _Worker:
             self.answers.append(json.loads(answer))
 
     def close(self) -> None:
-        """End the process."""
+        """Let the process end with its input, so that it ends what it started; else kill it."""
         if self._process is None:
             return
-        self._process.kill()
-        self._process.communicate()
+        try:
+            self._process.communicate(timeout=_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
         self._errors.close()
 
 
