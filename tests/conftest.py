@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.browsers import find_browser
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -91,3 +92,33 @@ def postgres_url(tmp_path_factory):
         )
     yield server.get_uri()
     server.cleanup()
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return a function that runs a command in an empty folder: (code, output, errors)."""
+    from typer.testing import CliRunner
+
+    from likewise.cli._app import app
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a real browser, for a module only: as long as it runs, so does its event loop."""
+    api, program = find_browser()
+    # Its sandbox does not start for root, and a container's /dev/shm is often too small for it.
+    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
+    with api.sync_playwright() as play:
+        running = play.chromium.launch(executable_path=program, args=flags)
+        yield running
+        running.close()

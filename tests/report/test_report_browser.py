@@ -4,7 +4,6 @@ Screenshots are kept in ``results/``.
 """
 
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,21 +16,6 @@ KEPT = Path(__file__).parents[2] / "results" / "report"
 HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip("there is no chromium on PATH: apt-get install chromium")
-    # Its sandbox does not start for root, and a container's /dev/shm is often too small for it.
-    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-    with api.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=program, args=flags)
-        yield running
-        running.close()
 
 
 class Opened:

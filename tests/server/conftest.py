@@ -4,9 +4,9 @@ import secrets
 from contextlib import ExitStack
 
 import pytest
+from tests.browsers import find_browser
 from tests.server.explored import serving, teach, write_set
 from tests.server.running import Running, write_digits
-from tests.server.visit import find_browser
 
 from likewise.server._open import open_store
 
@@ -39,18 +39,6 @@ def running(digits):
     model, items = digits
     with Running(model, "--items", items, "--image-shape", "8x8", "--label", "digit") as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Return a real browser, for a module only: as long as it runs, so does its event loop."""
-    api, program = find_browser()
-    # Its sandbox does not start for root, and a container's /dev/shm is often too small for it.
-    flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-    with api.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=program, args=flags)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,5 @@
 """A visit of the explorer by a real browser."""
 
-import shutil
-
-import pytest
-
 PAGES = ("neighbours", "teach", "map", "quality", "models")
 READY = {
     "neighbours": ".side.after .near",
@@ -20,16 +16,6 @@ LOOKS = {
 
 # Each set in one look, and one of them in every look.
 SHOWN = [("digits", look) for look in LOOKS] + [("sentences", "dark"), ("wines", "phone")]
-
-
-def find_browser():
-    """Return the way to a browser; skip where there is none."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    program = next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip("there is no chromium on PATH: apt-get install chromium")
-    return api, program
 
 
 class Visit:
