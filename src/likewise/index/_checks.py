@@ -89,9 +89,9 @@ def refuse_unknown(ids: list[Any], store: Any, name: str = "ids") -> None:
     missing = [identifier for identifier in ids if identifier not in stored]
     if not missing:
         return
-    known = store.ids if len(store) <= _SUGGESTED_FROM else []
-    near = get_close_matches(str(missing[0]), map(str, known), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    known = {str(i): i for i in store.ids} if len(store) <= _SUGGESTED_FROM else {}
+    near = get_close_matches(str(missing[0]), known, n=1)
+    hint = f" Did you mean {known[near[0]]!r}?" if near else ""
     raise ValueError(f"{name} must be stored, but {_few(missing)} not.{hint}")
 
 

@@ -121,6 +121,8 @@ class Fields:
         columns = self._columns
         chosen = np.ones(n_slots, bool)
         for name, wanted in where.items():
+            if not columns:
+                raise ValueError(f"where names the field {name!r}, but no item has fields.")
             if name not in columns:
                 raise unknown_field(name, columns)
             values = columns[name].all()[:n_slots]
