@@ -54,6 +54,8 @@ def _run_case(
 ) -> list[Result]:
     workers = [_Worker(module, contender, case) for contender in contenders]
     try:
+        for worker in workers:  # else one would be timed while another loads its data
+            worker.wait_until_prepared()
         for turn in range(repeats + 1):
             for worker in workers:
                 # the first turn warms caches and compilers up and is not counted
@@ -94,12 +96,23 @@ class _Worker:
             text=True,
         )
 
+    def wait_until_prepared(self) -> None:
+        """Wait for the process to say that it is ready to run."""
+        if self.failure is None:
+            self._answer()
+
     def take_turn(self, *, counted: bool) -> None:
-        """Run once; a process that has ended leaves its last word as the failure."""
+        """Run once."""
         if self.failure is not None:
             return
+        self._process.stdin.write("run\n")
+        answer = self._answer()
+        if counted and self.failure is None:
+            self.answers.append(json.loads(answer))
+
+    def _answer(self) -> str:
+        """Return a line of the process; one that has ended leaves its last word as the failure."""
         try:
-            self._process.stdin.write("run\n")
             self._process.stdin.flush()
             answer = self._process.stdout.readline()
         except BrokenPipeError:
@@ -109,8 +122,7 @@ class _Worker:
             self._errors.seek(0)
             last_words = self._errors.read().strip().splitlines()[-1:]
             self.failure = f"did not run: {''.join(last_words)[:120]}"
-        elif counted:
-            self.answers.append(json.loads(answer))
+        return answer
 
     def close(self) -> None:
         """Let the process end with its input, so that it ends what it started; else kill it."""

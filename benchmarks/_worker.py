@@ -1,7 +1,7 @@
 """One contender in a process of its own: prepares once, then runs whenever it is told to.
 
-``python -m benchmarks._worker MODULE CONTENDER CASE`` reads a line for each run from standard input
-and answers each with a line of JSON.
+``python -m benchmarks._worker MODULE CONTENDER CASE`` writes an empty line when it is prepared,
+then reads a line for each run from standard input and answers each with a line of JSON.
 """
 
 import json
@@ -20,6 +20,7 @@ def main() -> None:
     memory_before = _memory("VmRSS")
     _reset_peak()
     run = contender.prepare(case, data)
+    print(flush=True)
     for _ in sys.stdin:
         started = perf_counter()
         result = run()
