@@ -4,13 +4,16 @@ Kernels are compiled serially and release the interpreter lock, so parallel work
 over blocks whose edges are fixed by the data alone.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import Any, TypeVar
+
+import numpy as np
 
 Item = TypeVar("Item")
 
@@ -58,6 +61,25 @@ def slices(stop: int, size: int, start: int = 0) -> Iterator[slice]:
     """Cut a range into pieces of `size`, the last of them maybe smaller."""
     for begin in range(start, stop, size):
         yield slice(begin, min(begin + size, stop))
+
+
+class Room(local):
+    """Lends every thread an array of its own, again and again, for blocks that are soon done with.
+
+    Large arrays come from the system as empty pages, and to fill these anew for every block can
+    take as long as the block itself: on the workers of a Dask cluster, which give memory back at
+    once, it does.
+    """
+
+    def __init__(self) -> None:
+        self._array = np.empty(0)
+
+    def lend(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an array that may hold anything, until the next call."""
+        size = math.prod(shape)
+        if self._array.size < size or self._array.dtype != dtype:
+            self._array = np.empty(size, dtype)
+        return self._array[:size].reshape(shape)
 
 
 def _enter_worker() -> None:

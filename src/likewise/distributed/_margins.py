@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise._threads import slices
+from likewise.distributed._blocks import even_blocks
 from likewise.distributed._executor import Executor, Handle, reduced
 from likewise.distributed._rows import RowBlocks, together
 from likewise.distributed._sources import load_rows
@@ -122,7 +122,7 @@ class SpreadMargins:
     ) -> None:
         self.executor, self.rows = executor, rows
         self.n_rows, self.dtype = len(rows), np.dtype(units.dtype)
-        self.groups = list(slices(len(anchors), _ANCHORS_IN_GROUP))
+        self.groups = even_blocks(len(anchors), _ANCHORS_IN_GROUP)
         self._units, self._c = units, c
         self._anchors, self._targets = anchors, targets
         self.n_impostors = 0

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from likewise import kernels
-from likewise._threads import for_each, slices
+from likewise._threads import Room, for_each, slices
 from likewise.learners._margins import Margins
 from likewise.similarities import as_similarity
 from likewise.similarities._search import Best
@@ -188,12 +188,15 @@ def impostor_pairs(
     ]
     found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32),) * 2] * len(pairs)
     counts = np.zeros(len(pairs), np.int64)
+    for_distances = Room()
 
     def work(number: int) -> None:
         if most is not None and counts.sum() > most:
             return
         rows, columns = pairs[number]
-        distances = left[rows] @ right[columns].T
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        distances = for_distances.lend(shape, Z.dtype)
+        np.matmul(left[rows], right[columns].T, out=distances)
         begins = first + rows.start, first_other + columns.start
         room, count = 0, _ROOM_FOR_PAIRS
         while count > room:  # once more with enough room, where there was too little

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
-from likewise._threads import limit_threads
+from likewise._threads import limit_threads, slices
 from likewise._validation import check_number, check_whole_number
 from likewise.learners._certificate import lower_bound
 from likewise.learners._impostors import ImpostorSearch
@@ -21,6 +21,7 @@ from likewise.similarities import Mahalanobis, as_similarity
 from likewise.supervision import check_targets, check_triplets, target_neighbors
 
 _FLOATS = [np.float64, np.float32]
+_ROWS_IN_BLOCK = 256  # few enough to stay in a core's cache
 
 # rows, labels, anchors, targets, given impostors, c
 _Training: TypeAlias = tuple[Any, Any, np.ndarray, np.ndarray, Any, float]
@@ -277,4 +278,9 @@ def steady_spread(spread: np.ndarray, largest: np.ndarray, n_rows: int) -> np.nd
 
 def in_units(X: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Return the rows around the mean, in units of the columns' spread."""
-    return ((X - mean) / spread).astype(X.dtype)
+    found = np.empty(X.shape, X.dtype)
+    centred = np.empty((min(len(X), _ROWS_IN_BLOCK), X.shape[1]))
+    for rows in slices(len(X), _ROWS_IN_BLOCK):  # no copy of all of X in double precision
+        few = np.subtract(X[rows], mean, out=centred[: rows.stop - rows.start])
+        np.divide(few, spread, out=found[rows], casting="same_kind")
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from likewise import kernels
 from likewise._progress import LongWork
-from likewise._threads import for_each, slices
+from likewise._threads import Room, for_each, slices
 from likewise._validation import Rows, is_sparse
 from likewise.similarities._matches import Matches
 from likewise.similarities._rows import map_rows, products
@@ -223,6 +223,7 @@ class ProductScorer:
         self._queries, self._items = queries, items
         self._is_distance = is_distance
         self._dtype = np.dtype(dtype)
+        self._for_products = Room()
         if is_distance:
             some = items(slice(0, min(n_items, _ITEMS_IN_BLOCK)))
             self._shift = some.mean(axis=0, dtype=np.float64).astype(some.dtype)
@@ -288,7 +289,10 @@ class ProductScorer:
     def _products(
         self, own: np.ndarray, chunk: Any, size: int
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield parts of the chunk, their products with the queries, and how far off those are."""
+        """Yield parts of the chunk, their products with the queries, and how far off those are.
+
+        Products are lent until the next part.
+        """
         rows, right, longest = chunk
         centred = own - self._shift if self._is_distance else own
         squares = _squared_lengths(centred)
@@ -298,8 +302,9 @@ class ProductScorer:
             left = self._side(own)
         slack = self._slack(np.sqrt(squares), longest, left.shape[1])
         for part in slices(len(rows), size):
+            block = self._for_products.lend((len(left), part.stop - part.start), self._dtype)
             with np.errstate(over="ignore", invalid="ignore"):  # see _slack
-                block = left @ right[part].T
+                np.matmul(left, right[part].T, out=block)
             yield part, block, slack
 
     def _slack(self, reach: np.ndarray, longest: float, n_terms: int) -> np.ndarray:
