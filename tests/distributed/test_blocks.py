@@ -57,7 +57,7 @@ def test_evaluation_is_that_of_one_machine(client, laid_out, digits, learned, mo
 
     X, y = digits
     expected = lw.evaluate_retrieval(learned, X, labels=y, depth=30)
-    monkeypatch.setattr(_ranking, "_SCORES_IN_BLOCK", 300 * len(X))  # several blocks of queries
+    monkeypatch.setattr(_ranking, "_QUERIES_IN_BLOCK", 300)
     found = lw.distributed.evaluate_retrieval(learned, laid_out, labels=y, depth=30, client=client)
     assert_array_equal(found.queries, expected.queries)
     for measure, values in expected.per_query.items():

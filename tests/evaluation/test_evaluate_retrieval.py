@@ -84,6 +84,30 @@ def test_measures_are_those_of_trec_eval(seed, highest_grade, depth, n_items):
     assert report.n_unjudged == 20 - len(report.queries) >= 4
 
 
+@pytest.mark.parametrize("among_themselves", [False, True])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.arange(30) % 4,
+        np.array(list("abcbdaaabc") * 3),
+        np.array([None, 1, "one", 2.5, 1] * 6, object),
+        np.where(np.arange(30) % 5, np.arange(30.0) % 3, np.nan),
+    ],
+    ids=["numbers", "texts", "objects", "some unknown"],
+)
+def test_labels_say_what_grades_of_equal_labels_would(labels, among_themselves, rng, monkeypatch):
+    rows, others = rng.normal(size=(30, 4)), np.roll(labels, 7)[:12]
+    items = None if among_themselves else rng.normal(size=(12, 4))
+    held = labels if among_themselves else others
+    equal = np.array([[float(a == b) for b in held.tolist()] for a in labels.tolist()])
+    expected = lw.evaluate_retrieval("euclidean", rows, items, relevance=equal, k=(1, 20))
+    monkeypatch.setattr(_ranking, "_QUERIES_IN_BLOCK", 7)
+    given = {} if among_themselves else {"item_labels": others}
+    found = lw.evaluate_retrieval("euclidean", rows, items, labels=labels, k=(1, 20), **given)
+    assert found.means() == expected.means()
+    assert_array_equal(found.queries, expected.queries)
+
+
 @pytest.mark.parametrize("name", ["euclidean", "cosine", "dot"])
 @pytest.mark.parametrize("depth", [None, 2])
 def test_without_items_every_query_ranks_the_other_rows(name, depth, rng):
@@ -178,7 +202,7 @@ def test_blocks_do_not_change_the_answer(among_themselves, form, rng, monkeypatc
     grades[::4] = 0
     arguments = (form(rows), None if among_themselves else form(rows[::-1] + 0.1))
     whole = lw.evaluate_retrieval("euclidean", *arguments, relevance=grades)
-    monkeypatch.setattr(_ranking, "_SCORES_IN_BLOCK", 70)  # two queries
+    monkeypatch.setattr(_ranking, "_NUMBERS_IN_BLOCK", 70)  # two queries
     monkeypatch.setattr(_search, "_QUERIES_IN_BLOCK", 1)
     monkeypatch.setattr(_search, "_ITEMS_IN_CHUNK", 7)
     cut = lw.evaluate_retrieval("euclidean", *arguments, relevance=grades)

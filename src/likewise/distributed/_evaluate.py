@@ -6,23 +6,21 @@ from typing import Any
 import numpy as np
 
 from likewise._progress import show_progress
-from likewise._threads import slices
+from likewise._validation import Rows
+from likewise.distributed._blocks import even_blocks
 from likewise.distributed._executor import connected
 from likewise.distributed._rows import RowBlocks, labels_here
 from likewise.distributed._search import Found, Search, similarity_of_rows
 from likewise.evaluation import RetrievalReport
 from likewise.evaluation._ranking import (
-    Grades,
     Measured,
     Ranks,
-    SameLabel,
     check_cutoffs,
-    check_truth,
-    judged,
     measures,
     queries_in_block,
     report_of,
 )
+from likewise.evaluation._truth import Grades, SameLabel, check_truth
 from likewise.similarities._search import matches_of
 
 
@@ -76,30 +74,29 @@ def evaluate_retrieval(
         P = Q if same else RowBlocks(items, "items", executor)
         truth = check_truth(labels, item_labels, relevance, Q, P, same)
         ranks = Ranks.of(len(P), cutoffs, depth, same)
-        blocks = list(slices(len(Q), queries_in_block(len(P))))
-        right = executor.share(truth.right if isinstance(truth, SameLabel) else None)
-        tasks = [(_left(truth, block), right, len(P), block.start, same, ranks) for block in blocks]
+        blocks = even_blocks(len(Q), queries_in_block(truth, ranks))
+        held = executor.share(truth.held if isinstance(truth, SameLabel) else None)
+        tasks = [(_asked(truth, block), held, len(P), block.start, same, ranks) for block in blocks]
         search = Search(executor, similarity, Q, P, exclude_self=same)
         parts = list(search.each(blocks, ranks.n, finish_measures, tasks))
         return report_of([part for part in parts if len(part[0])], len(Q), cutoffs)
 
 
-def _left(truth: SameLabel | Grades, block: slice) -> Any:
-    """Return what says of a block of queries what is relevant, without the labels of all items."""
-    return truth.left[block] if isinstance(truth, SameLabel) else truth.part(block)
+def _asked(truth: SameLabel | Grades, block: slice) -> np.ndarray | Rows:
+    """Return what is known of a block of queries alone: their labels, or their grades."""
+    return truth.wanted[block] if isinstance(truth, SameLabel) else truth.grades[block]
 
 
 def finish_measures(
-    found: Found, left: Any, right: Any, n_items: int, start: int, same: bool, ranks: Ranks
+    found: Found, asked: Any, held: Any, n_items: int, start: int, same: bool, ranks: Ranks
 ) -> Measured:
     """Measure the rankings of a block of queries, of which the first is row `start`."""
-    n_queries = len(found.best[0])
-    rows = np.arange(start, start + n_queries)
-    truth = left if right is None else SameLabel(left, right)
-    grades = truth(np.arange(n_queries))
+    rows = np.arange(start, start + len(found.best[0]))
     own_rows = rows if same else None
-    wanted = judged(grades, own_rows)
+    truth = Grades(asked) if held is None else SameLabel(asked, held)
+    relevant = truth.of(slice(None), own_rows)
+    wanted = np.flatnonzero(relevant.n_relevant)
     if len(wanted) == 0:
         return rows[wanted], {}
     order = matches_of(found.best, ranks.n, n_items, own_rows, found.dtype).ids
-    return rows[wanted], measures(grades[wanted], order[wanted], ranks)
+    return rows[wanted], measures(relevant.take(wanted), order[wanted], ranks)

@@ -7,17 +7,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from likewise._progress import LongWork, show_progress
-from likewise._validation import (
-    Rows,
-    check_labels,
-    check_rows,
-    check_same_length,
-    check_whole_number,
-    is_sparse,
-    n_rows,
-    take,
-)
+from likewise._validation import check_whole_number, n_rows, take
 from likewise.evaluation._table import Table
+from likewise.evaluation._truth import BlockTruth, Truth, check_truth
 from likewise.exceptions import require_extra
 from likewise.metrics import (
     average_precision,
@@ -32,7 +24,8 @@ from likewise.similarities._search import best_items, matches_of
 # row numbers of queries, and the values of each measure for them
 Measured: TypeAlias = tuple[np.ndarray, dict[str, np.ndarray]]
 
-_SCORES_IN_BLOCK = 16_000_000
+_NUMBERS_IN_BLOCK = 16_000_000
+_QUERIES_IN_BLOCK = 8_192  # enough to be worth making the items ready; after each is progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,15 +152,15 @@ def evaluate_retrieval(
     ranks = Ranks.of(n_items, cutoffs, depth, among_themselves)
 
     parts: list[Measured] = []
-    size = queries_in_block(n_items)
+    size = queries_in_block(truth, ranks)
     with show_progress(verbose), LongWork("ranking", total=n_queries, unit="queries") as work:
         for block in np.split(np.arange(n_queries), range(size, n_queries, size)):
-            grades = truth(block)
-            wanted = judged(grades, block if among_themselves else None)
+            found = truth.of(block, block if among_themselves else None)
+            wanted = np.flatnonzero(found.n_relevant)
             if len(wanted):
                 own = block[wanted] if among_themselves else None
                 order = _ranking(similarity, take(queries, block[wanted]), items, own, ranks.n)
-                parts.append((block[wanted], measures(grades[wanted], order, ranks)))
+                parts.append((block[wanted], measures(found.take(wanted), order, ranks)))
             work.advance(len(block))
     return report_of(parts, n_queries, cutoffs)
 
@@ -194,9 +187,10 @@ def check_cutoffs(k: int | Sequence[int]) -> tuple[int, ...]:
     return cutoffs
 
 
-def queries_in_block(n_items: int) -> int:
-    """Return how many queries can be graded with all items at a time."""
-    return max(1, _SCORES_IN_BLOCK // n_items)
+def queries_in_block(truth: Truth, ranks: Ranks) -> int:
+    """Return how many queries can be ranked and graded at a time."""
+    most = _NUMBERS_IN_BLOCK // max(ranks.n, truth.numbers_a_query)
+    return max(1, min(most, _QUERIES_IN_BLOCK))
 
 
 def _items_among(similarity: Similarity, queries: Any) -> Any:
@@ -209,62 +203,6 @@ def _items_among(similarity: Similarity, queries: Any) -> Any:
             f"{queries.shape}."
         )
     return np.arange(len(queries))
-
-
-@dataclass(frozen=True, eq=False)
-class SameLabel:
-    """Items with the label of the query are relevant."""
-
-    left: np.ndarray
-    right: Any
-
-    def __call__(self, block: Any) -> np.ndarray:
-        """Return the grades of a block of queries with all items, dense and its own."""
-        return (self.left[block][:, None] == self.right).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Grades:
-    """Relevance that was given, as an array or CSR."""
-
-    grades: Rows
-
-    def __call__(self, block: Any) -> np.ndarray:
-        """Return the grades of a block of queries with all items, dense and its own."""
-        rows = self.grades[block]
-        return rows.toarray() if is_sparse(rows) else np.array(rows)
-
-    def part(self, block: slice) -> "Grades":
-        """Return what says the same of a block of queries alone."""
-        return Grades(self.grades[block])
-
-
-def check_truth(
-    labels: Any, item_labels: Any, relevance: Any, queries: Any, items: Any, same: bool
-) -> SameLabel | Grades:
-    """Return what says which items are relevant; with `same` they are the queries."""
-    if (labels is None) == (relevance is None):
-        raise ValueError("labels or relevance must be given to say what is relevant, not both.")
-    if relevance is not None:
-        grades = check_rows(relevance, "relevance", n_features=n_rows(items))
-        check_same_length(queries, "queries", grades, "relevance")
-        values = grades.data if is_sparse(grades) else grades
-        if values.size and values.min() < 0:
-            raise ValueError(f"relevance holds {values.min():.4g}, but grades start at 0.")
-        return Grades(grades)
-    if not same and item_labels is None:
-        raise ValueError("item_labels is needed beside labels where there are items.")
-    left = right = check_labels(labels, "labels", queries, "queries")
-    if item_labels is not None:
-        right = check_labels(item_labels, "item_labels", items, "items")
-    return SameLabel(left, right)
-
-
-def judged(grades: np.ndarray, own_rows: np.ndarray | None) -> np.ndarray:
-    """Return which queries have something relevant; nothing is relevant to itself."""
-    if own_rows is not None:
-        grades[np.arange(len(grades)), own_rows] = 0
-    return np.flatnonzero((grades > 0).any(axis=1))
 
 
 def _ranking(
@@ -297,13 +235,11 @@ def _standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 
 
-def measures(grades: np.ndarray, order: np.ndarray, ranks: Ranks) -> dict[str, np.ndarray]:
+def measures(truth: BlockTruth, order: np.ndarray, ranks: Ranks) -> dict[str, np.ndarray]:
     """Return every measure of rankings, one value a query."""
     cutoffs, depth = ranks.cutoffs, ranks.depth
-    gains = np.take_along_axis(grades, order, axis=1)
-    n_relevant = np.count_nonzero(grades, axis=1)
-    deepest = min(max(cutoffs), grades.shape[1])
-    ideal = -np.sort(-np.partition(grades, -deepest, axis=1)[:, -deepest:], axis=1)
+    gains, n_relevant = truth.gains(order), truth.n_relevant
+    ideal = truth.ideal(max(cutoffs))
     return {
         **{f"precision@{k}": precision_at(gains, k) for k in cutoffs},
         **{f"recall@{k}": recall_at(gains, k, n_relevant) for k in cutoffs},
