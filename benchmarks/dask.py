@@ -1,14 +1,11 @@
 """One process beside a Dask cluster of one and of two worker processes, and how cost grows.
 
-AROMA learns from triplets of 20 newsgroups, LMNN from MNIST, and MNIST's rows are queries among the
-first 5,000 of them for what shows the same digit. Rows of LMNN and of the evaluation lie in a file
-that workers map, so that "MB above data" is what the client itself takes. "CPU s" are those of all
-processes together: on a busy machine they say more than seconds. Every run is counted once:
-`python -m benchmarks dask --repeats 1`.
+AROMA learns from triplets of 20 newsgroups, LMNN from MNIST, and each of MNIST's rows is a query
+for the others that show the same digit. Rows of LMNN and of the evaluation lie in a file that
+workers map, so that "MB above data" is what the client itself takes. "CPU s" are those of all
+processes together. `--repeats 2` takes 20 minutes on two cores.
 """
 
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._cluster import started
 from benchmarks._contender import Contender
+from benchmarks._shared import kept, newsgroups_triplets
 
 _SHARD_SIZE = 50_000
-_ITEMS = 5_000
 _STEPS = 10  # of LMNN, after which impostors are looked for again
+_DEPTH = 100  # of a ranking
 
 CASES = [
     case | {"threads": 1}
@@ -36,43 +35,16 @@ CASES = [
 def data(case: dict[str, Any]) -> Any:
     """Return newsgroups and triplets, or the name of a file of MNIST's rows, and labels."""
     if case["task"] == "aroma":
-        return _newsgroups(case["triplets"])
+        return newsgroups_triplets(case["triplets"])
     from benchmarks.lmnn import _mnist
 
     def save(file: Path) -> None:
         X, y, _, _ = _mnist(case["features"])
         np.savez(file, X=X, y=y)
 
-    with np.load(_kept(f"mnist-{case['features']}.npz", save)) as stored:
+    with np.load(kept(f"mnist-{case['features']}.npz", save)) as stored:
         rows, labels = stored["X"][: case["rows"]], stored["y"][: case["rows"]]
-    return _kept(f"mnist-{case['features']}-{case['rows']}.npy", lambda f: np.save(f, rows)), labels
-
-
-def _newsgroups(n_triplets: int) -> tuple[Any, ...]:
-    from scipy.sparse import csr_array
-
-    from likewise.reproduce.aroma import _news_counts, _news_split
-    from likewise.supervision import LabelTriplets
-
-    def save(file: Path) -> None:
-        X, y, X_test, y_test = _news_split(*_news_counts(), 0)
-        rows = {"X": X.toarray(), "X_test": X_test.toarray()}
-        np.savez_compressed(file, y=y, y_test=y_test, **rows)
-
-    with np.load(_kept("newsgroups.npz", save)) as stored:
-        X, y, X_test, y_test = (stored[name] for name in ("X", "y", "X_test", "y_test"))
-    triplets = LabelTriplets(y).draw(n_triplets, np.random.default_rng(0))
-    return csr_array(X), triplets, csr_array(X_test), y_test
-
-
-def _kept(name: str, save: Callable[[Path], None]) -> Path:
-    """Return a file that contenders share; the first makes it."""
-    path = Path(tempfile.gettempdir()) / f"likewise-bench-{name}"
-    if not path.exists():
-        unfinished = path.with_name(f"{os.getpid()}-{path.name}")
-        save(unfinished)
-        os.replace(unfinished, path)
-    return path
+    return kept(f"mnist-{case['features']}-{case['rows']}.npy", lambda f: np.save(f, rows)), labels
 
 
 def _plain(case: dict[str, Any], data: Any) -> Any:
@@ -84,9 +56,8 @@ def _plain(case: dict[str, Any], data: Any) -> Any:
     rows, labels = np.load(data[0]), data[1]
     if case["task"] == "lmnn":
         return _clocked(lambda: _fitted(likewise.LMNN(max_iter=_STEPS), rows, labels))
-    items = {"items": rows[:_ITEMS], "item_labels": labels[:_ITEMS]}
     evaluate = likewise.evaluate_retrieval
-    return _clocked(lambda: evaluate("euclidean", rows, labels=labels, depth=100, **items))
+    return _clocked(lambda: evaluate("euclidean", rows, labels=labels, depth=_DEPTH))
 
 
 def _clocked(work: Callable[[], Any], client: Any = None) -> Callable[[], tuple[Any, float]]:
@@ -114,13 +85,8 @@ def _fitted(learner: Any, rows: Any, labels: np.ndarray) -> Any:
 def _on_workers(n_workers: int) -> Any:
     def prepare(case: dict[str, Any], data: Any) -> Any:
         import likewise
-        from distributed import Client, LocalCluster
 
-        cluster = LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-        )
-        client = Client(cluster)
-        client.wait_for_workers(n_workers)
+        client = started(n_workers)
         if case["task"] == "aroma":
             given = {"client": client, "shard_size": _SHARD_SIZE}
             # every worker loads the kernels before the clock runs
@@ -133,8 +99,7 @@ def _on_workers(n_workers: int) -> Any:
             learner = likewise.distributed.LMNN(max_iter=_STEPS, client=client)
             _fitted(learner, some, labels[:2000])
             return _clocked(lambda: _fitted(learner, path, labels), client)
-        items = np.load(path, mmap_mode="r")[:_ITEMS]
-        given = {"depth": 100, "client": client, "items": items, "item_labels": labels[:_ITEMS]}
+        given = {"depth": _DEPTH, "client": client}
         evaluate = likewise.distributed.evaluate_retrieval
         evaluate("euclidean", some, labels=labels[:2000], **given)
         return _clocked(lambda: evaluate("euclidean", path, labels=labels, **given), client)
@@ -143,9 +108,9 @@ def _on_workers(n_workers: int) -> Any:
 
 
 CONTENDERS = [
-    Contender("likewise", _plain, slow=True),
-    Contender("1 worker", _on_workers(1), slow=True),
-    Contender("2 workers", _on_workers(2), slow=True),
+    Contender("likewise", _plain),
+    Contender("1 worker", _on_workers(1)),
+    Contender("2 workers", _on_workers(2)),
 ]
 
 

@@ -50,17 +50,29 @@ def mapped(
         yield executor.result(pending.popleft())
 
 
+_FAN = 8
+
+
 def reduced(
-    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any, fan: int = 8
+    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any
 ) -> Handle:
-    """Put parts together by ``function(parts, *args)``, some at a time and in a fixed order.
+    """Put parts together by ``function(parts, *args)``, some at a time and in a fixed order."""
+    if len(parts) == 1:
+        return parts[0]
+    return executor.submit(function, narrowed(executor, function, parts, *args), *args)
+
+
+def narrowed(
+    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any
+) -> list[Handle]:
+    """Put parts together as `reduced` does until only a few are left.
 
     A tree, so that no worker ever holds more than a few parts.
     """
-    while len(parts) > 1:
-        groups = [parts[i : i + fan] for i in range(0, len(parts), fan)]
+    while len(parts) > _FAN:
+        groups = [parts[i : i + _FAN] for i in range(0, len(parts), _FAN)]
         parts = [executor.submit(function, group, *args) for group in groups]
-    return parts[0]
+    return parts
 
 
 class LocalExecutor:

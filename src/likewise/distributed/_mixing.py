@@ -16,7 +16,7 @@ import numpy as np
 
 from likewise._progress import LongWork
 from likewise._threads import slices
-from likewise.distributed._executor import Executor, Handle, mapped, reduced
+from likewise.distributed._executor import Executor, Handle, mapped, narrowed
 from likewise.distributed._parquet import ParquetRows
 from likewise.distributed._rows import RowBlocks, together
 from likewise.distributed._sources import (
@@ -257,8 +257,9 @@ def add_learned(parts: list[Learned]) -> Learned:
     )
 
 
-def put_together(start: State, learned: Learned) -> Learned:
+def put_together(parts: list[Learned], start: State) -> Learned:
     """Return the round with the state that it leads to, and without the evidence."""
+    learned = add_learned(parts)
     began = perf_counter()
     state = start.with_evidence(learned.evidence)
     merging = learned.merging + perf_counter() - began
@@ -309,8 +310,8 @@ def mixed(
         executor.submit(learn_shard, learner, start, seen, shard, *rows.of(shard), alone)
         for shard in shards
     ]
-    total = reduced(executor, add_learned, parts)
     if not alone:
-        total = executor.submit(put_together, start, total)
-    found: Learned = executor.result(total)
+        few = narrowed(executor, add_learned, parts)
+        parts = [executor.submit(put_together, few, start)]
+    found: Learned = executor.result(parts[0])
     return found

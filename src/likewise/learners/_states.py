@@ -17,7 +17,7 @@ from likewise.learners._feed import Feed
 from likewise.similarities._rows import paired_products
 
 AnyState = TypeVar("AnyState", bound="State")
-Evidence: TypeAlias = tuple[Any, ...]  # float64 arrays, and for OASIS a number
+Evidence: TypeAlias = tuple[Any, ...]  # arrays, and for OASIS a number
 
 # Rows in an exact block: the smaller, the less is spent on products among them, the larger, the
 # faster the matrix products; best by measurement at 384 and at 1,000 features.
@@ -168,15 +168,15 @@ class DiagonalState:
     def evidence_since(self, start: "DiagonalState", share: float) -> Evidence:
         """Return g = 1/S − 1/S₀ and g∘(W − W₀): the start is not counted."""
         # Where a state has forgotten, it may know less than at the start: that is no evidence.
-        gain = np.maximum(1 / self.S.astype(np.float64) - 1 / start.S.astype(np.float64), 0)
-        return gain, gain * (self.W - start.W.astype(np.float64))
+        gained, moved = np.empty_like(self.W), np.empty_like(self.W)
+        kernels.list_evidence(self.W, self.S, start.W, start.S, gained, moved)
+        return gained, moved
 
     def with_evidence(self, evidence: Evidence) -> "DiagonalState":
         """Return 1/S = 1/S₀ + Σg and W = W₀ + Σ g∘(W − W₀) / Σg: the start is counted once."""
-        gained, moved = evidence
-        W = self.W + np.divide(moved, gained, out=np.zeros_like(moved), where=gained > 0)
-        S = 1 / (1 / self.S.astype(np.float64) + gained)
-        return DiagonalState(W.astype(self.W.dtype), S.astype(self.S.dtype))
+        W, S = np.empty_like(self.W), np.empty_like(self.S)
+        kernels.apply_evidence(self.W, self.S, *evidence, W, S)
+        return DiagonalState(W, S)
 
 
 @dataclass

@@ -1,0 +1,84 @@
+"""What cutting triplets into shards costs: precision, and work.
+
+A million triplets of 20 newsgroups are learned from in one process, by rounds of several shards.
+Precision is that of posts held out of those for training: the default of `shard_size` was chosen
+by it. Shards learn one after the other, so that seconds are all the work there is.
+`--repeats 1` takes 10 minutes.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks._contender import Contender
+from benchmarks._shared import newsgroups
+
+_TRIPLETS = 1_000_000
+
+CASES = [{"seed": seed, "threads": 1} for seed in range(3)]
+
+
+def data(case: dict[str, Any]) -> Any:
+    """Return posts, triplets of them, and posts that are held out, with labels."""
+    from likewise.supervision import LabelTriplets
+
+    X, y, _, _ = newsgroups()
+    rng = np.random.default_rng(case["seed"])
+    held = np.isin(np.arange(len(y)), rng.choice(len(y), len(y) // 5, replace=False))
+    triplets = LabelTriplets(y[~held]).draw(_TRIPLETS, rng)
+    return X[~held], triplets, X[held], y[held]
+
+
+def _plain(name: str) -> Any:
+    def prepare(case: dict[str, Any], data: Any) -> Any:
+        import likewise
+
+        learner = getattr(likewise, name)
+        learner().fit_triplets(data[1][:100], data[0])
+        return lambda: learner().fit_triplets(data[1], data[0])
+
+    return prepare
+
+
+def _cut(name: str, n_shards: int, shard_size: int) -> Any:
+    def prepare(case: dict[str, Any], data: Any) -> Any:
+        import likewise
+
+        learner = getattr(likewise.distributed, name)
+        n_rounds = round(_TRIPLETS / (n_shards * shard_size))
+        learner(n_rounds=2, shard_size=50).fit_triplets(data[1][:200], data[0])
+        mixed = learner(n_rounds=n_rounds, shard_size=shard_size)
+        return lambda: mixed.fit_triplets(data[1], data[0])
+
+    return prepare
+
+
+CONTENDERS = [
+    Contender("likewise", _plain("AROMA"), slow=True),
+    *(
+        Contender(f"{n_shards} × {shard_size}", _cut("AROMA", n_shards, shard_size), slow=True)
+        for n_shards, shard_size in (
+            (2, 25_000),
+            (2, 50_000),
+            (2, 100_000),
+            (2, 250_000),
+            (8, 12_500),
+            (8, 25_000),
+            (8, 62_500),
+            (16, 12_500),
+            (16, 62_500),
+            (64, 5_200),
+            (64, 15_625),
+        )
+    ),
+    Contender("OASIS", _plain("OASIS"), slow=True),
+    Contender("OASIS, 2 × 50000", _cut("OASIS", 2, 50_000), slow=True),
+    Contender("OASIS, 8 × 12500", _cut("OASIS", 8, 12_500), slow=True),
+]
+
+
+def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
+    """Return how well posts held out are found, and how often W was changed."""
+    found = {"map": result.score(data[2], data[3]), "updates": result.n_updates_}
+    rounds = getattr(result, "rounds_", None)
+    return found if rounds is None else found | {"rounds": len(rounds)}

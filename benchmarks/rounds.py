@@ -1,0 +1,117 @@
+"""What a round of AROMA takes on a Dask cluster, and what moving its parts takes by itself.
+
+These are the constants, and the points to check them by, of the page that computes what a large
+cluster would do. Shards of 500 triplets leave little but what a round costs besides learning; on
+two cores more workers than that have to wait for each other. `--repeats 3` takes 10 minutes.
+"""
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks._cluster import started
+from benchmarks._contender import Contender
+from benchmarks._shared import newsgroups_triplets
+
+_ROUNDS_OF_LITTLE = 20
+_PARTS_MOVED = 10
+_TASKS = 500
+
+CASES: list[dict[str, Any]] = [
+    {"parts": "moved", "workers": 2, "threads": 1},
+    *(
+        {"workers": n_workers, "triplets": n_triplets, "shard_size": shard_size, "threads": 1}
+        for n_workers, n_triplets, shard_size in (
+            (2, 1_000_000, 50_000),
+            (1, 1_000_000, 50_000),
+            (2, 1_000_000, 25_000),
+            (2, 1_000_000, 100_000),
+            (2, 1_000_000, 250_000),
+            (1, 500_000, 50_000),
+            (2, 500_000, 50_000),
+            (1, 250_000, 50_000),
+            (2, 250_000, 50_000),
+            *((n, _ROUNDS_OF_LITTLE * n * 500, 500) for n in (2, 4, 8, 16)),
+        )
+    ),
+]
+
+
+def data(case: dict[str, Any]) -> Any:
+    """Return posts of 20 newsgroups and triplets, or parts like those of a round."""
+    if "parts" not in case:
+        return newsgroups_triplets(case["triplets"])
+    numbers = np.random.default_rng(0).random((2, 1000, 1000))
+    return {"start": numbers.astype(np.float32), "gained": numbers}
+
+
+def _prepare(case: dict[str, Any], data: Any) -> Any:
+    import likewise
+
+    client = started(case["workers"])
+    if "parts" in case:
+        return lambda: _moved(client, data)
+    given = {"client": client, "shard_size": case["shard_size"]}
+    # every worker loads the kernels before the clock runs
+    likewise.distributed.AROMA(**given).fit_triplets(data[1][:1000], data[0])
+    learner = likewise.distributed.AROMA(**given)
+    return lambda: learner.fit_triplets(data[1], data[0])
+
+
+CONTENDERS = [Contender("likewise", _prepare)]
+
+
+def _moved(client: Any, data: dict[str, Any]) -> dict[str, float]:
+    """Move parts as a round does, one at a time, and return the median seconds of each."""
+    from likewise.distributed._executor import DaskExecutor
+
+    executor, (one, other) = DaskExecutor(client), client.scheduler_info()["workers"]
+    start, gained = data["start"], data["gained"]
+    found: dict[str, list[float]] = {}
+
+    def clocked(name: str, work: Any) -> Any:
+        began = perf_counter()
+        result = work()
+        found.setdefault(name, []).append(perf_counter() - began)
+        return result
+
+    def at(worker: str, part: Any) -> Any:
+        handle = client.submit(_shape, part, workers=[worker], pure=False)
+        return handle.result()
+
+    for _ in range(_PARTS_MOVED):
+        sent = clocked("ms to send the start", lambda: _waited(executor.share(start)))
+        clocked("ms to hand the start on", lambda s=sent: [at(w, s) for w in (one, other)])
+        clocked("ms to return the start", sent.result)
+        made = _waited(client.submit(np.copy, gained, workers=[one], pure=False))
+        clocked("ms to hand on what was gained", lambda m=made: at(other, m))
+        clocked("ms of a task", lambda: at(one, 0))
+    clocked("ms of a task among many", lambda: client.gather(client.map(abs, range(_TASKS))))
+    found["ms of a task among many"][0] /= _TASKS
+    return {name: 1000 * float(np.median(seconds)) for name, seconds in found.items()}
+
+
+def _shape(part: Any) -> tuple[int, ...]:
+    return np.shape(part)
+
+
+def _waited(handle: Any) -> Any:
+    from distributed import wait
+
+    wait(handle)
+    return handle
+
+
+def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
+    """Return what was measured of moving, or where the time of the rounds went."""
+    if isinstance(result, dict):
+        return result
+    rounds = result.rounds_
+    return {
+        "rounds": len(rounds),
+        "updates": result.n_updates_,
+        "s of rounds": sum(r["seconds"] for r in rounds),
+        "s of learning a worker": sum(r["learning"] for r in rounds) / case["workers"],
+        "ms of merging a round": 1000 * sum(r["merging"] for r in rounds) / len(rounds),
+    }
