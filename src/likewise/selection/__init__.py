@@ -1,7 +1,9 @@
 """Which similarity suits this table? Learners beside baselines and outsiders, nested, in time."""
 
 from likewise.selection._families import FAMILIES, Family, family_named
-from likewise.selection._select import Selection, check_classes, described, select, take_rows
+from likewise.selection._fold import take_rows
+from likewise.selection._select import check_classes, select
+from likewise.selection._selection import Selection, described
 from likewise.selection._triplets import (
     TRIPLET_LEARNERS,
     TripletSelection,
