@@ -1,0 +1,156 @@
+"""Model files: one safetensors file, arrays beside a JSON header. Data, never code.
+
+The header's entries (all strings, as the format wants it):
+
+``format``, ``format_version``
+    ``"likewise"`` and the version of what is described here.
+``class``
+    Which of our classes this is; looked up in a fixed table.
+``written_by``
+    Package and version that wrote the file.
+``parameters``, ``fitted``
+    JSON objects: what the class was made with and, for estimators, what `fit` left
+    (``feature_names_in_`` and ``classes_`` among it).
+
+In that JSON a plain value stands for itself, and an object with one key that begins with ``$`` for
+what JSON does not have: see `Writer` and `Reader`, which mirror each other.
+"""
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise._files._mapped import MappedArrays, identity
+from likewise._files._place import check_place, whole_file
+from likewise._files._reader import Reader
+from likewise._files._writer import Writer
+from likewise.exceptions import ModelFileError
+
+_FORMAT_VERSION = 1
+# Classes whose arrays may be larger than memory: they are mapped, and read when they are needed.
+_MAPPED = {"Index"}
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a similarity or a fitted estimator to a file.
+
+    The file is whole or not there: an interrupted save leaves what was there before.
+
+    Parameters
+    ----------
+    model : a similarity, or an estimator of likewise
+    path : str or path-like
+
+    Examples
+    --------
+    >>> import likewise as lw, tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "shoes.safetensors")
+    >>> lw.save(lw.Bilinear([[1.0, 0.5], [0.0, 1.0]], norm="cosine"), path)
+    >>> lw.load(path)
+    Bilinear(W=2×2 float64, norm='cosine')
+    """
+    from safetensors.numpy import save_file
+
+    target = check_place(path)
+    header, tensors = _parts_of_file(model)
+    with whole_file(target) as unfinished:
+        save_file(tensors, unfinished, metadata=header)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read what `save` wrote. Nothing in a file can run.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    A similarity or a fitted estimator.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    source = Path(path)
+    if not source.is_file():
+        raise FileNotFoundError(f"there is no file {source}.")
+    try:
+        while True:
+            before = identity(source)
+            with safe_open(source, framework="numpy") as file:
+                header = file.metadata() or {}
+                _check_origin(header)
+                arrays: Any = file.get_tensor
+                if header.get("class") in _MAPPED:
+                    arrays = MappedArrays(source)
+                    if arrays.identity != before:
+                        continue  # it was replaced between being looked at and being mapped
+                return Reader(set(file.keys()), arrays).model_of(header)
+    except ModelFileError as error:
+        raise ModelFileError(f"{source} is not a readable model: {error}") from error.__cause__
+    except PermissionError:
+        raise
+    except (SafetensorError, OSError, UnicodeDecodeError) as error:
+        raise ModelFileError(
+            f"{source} is not a readable model: it is damaged or of another kind ({error})."
+        ) from error
+
+
+def to_bytes(model: Any) -> bytes:
+    """Return what `save` writes, for a place that is no file."""
+    from safetensors.numpy import save as to_safetensors
+
+    header, tensors = _parts_of_file(model)
+    return to_safetensors(tensors, metadata=header)
+
+
+def from_bytes(data: bytes) -> Any:
+    """Read what `to_bytes` gave; as with `load`, nothing in it can run."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as from_safetensors
+
+    try:
+        tensors = from_safetensors(data)
+        # Eight bytes say how long the JSON is that follows: the format, as `from_safetensors`
+        # has just checked it. It gives the arrays alone.
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        header = header.get("__metadata__", {})
+    except (SafetensorError, ValueError) as error:
+        raise ModelFileError(f"the bytes are not a readable model: {error}") from error
+    _check_origin(header)
+    return Reader(set(tensors), tensors.__getitem__).model_of(header)
+
+
+def _parts_of_file(model: Any) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Return the header and the arrays that hold a model."""
+    writer = Writer()
+    header = {
+        "format": "likewise",
+        "format_version": str(_FORMAT_VERSION),
+        "written_by": f"likewise {_package_version()}",
+        **writer.header_of(model),
+    }
+    return header, writer.tensors
+
+
+def _check_origin(header: dict[str, str]) -> None:
+    if header.get("format") != "likewise":
+        raise ModelFileError("it was not written by likewise.")
+    version = header.get("format_version", "")
+    if not version.isdecimal() or len(version) > 9:
+        raise ModelFileError(f"its format version is {version[:20]!r}.")
+    if int(version) > _FORMAT_VERSION:
+        raise ModelFileError(
+            f"it has format version {version} (written by {header.get('written_by')}), and this "
+            f"likewise knows up to {_FORMAT_VERSION}: upgrade likewise."
+        )
+
+
+@cache
+def _package_version() -> str:
+    from importlib.metadata import version
+
+    return version("likewise")

@@ -1,0 +1,46 @@
+"""Files that are whole or not there."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+
+
+def check_place(path: str | os.PathLike[str]) -> Path:
+    """Return the file that `path` names, or refuse a place where none can be written."""
+    target = Path(os.path.realpath(path))  # a link stays a link
+    if target.is_dir():
+        raise IsADirectoryError(f"path must be a file, but {target} is a folder.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path lies in {target.parent}, and there is no such folder.")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"path lies in {target.parent}, where nothing may be written.")
+    return target
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """Yield a file to write into, which takes the place of `target` if all goes well."""
+    unfinished = target.with_name(f".{token_hex(8)}.unfinished")
+    try:
+        unfinished.touch(exist_ok=False)
+        mode = (target if target.exists() else unfinished).stat().st_mode
+        yield unfinished
+        unfinished.chmod(mode)  # safetensors leaves a file that only its owner can read
+        _sync(unfinished)
+        os.replace(unfinished, target)
+        _sync(target.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Make sure that a file, or a folder's entries, are on disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # folders cannot be opened there
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,135 @@
+"""From JSON values and arrays back to objects; nothing in them can run."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from likewise._files._classes import FITTED_NAME, class_named
+from likewise.exceptions import ModelFileError
+
+_DEEPEST = 20  # levels of nesting in the header's JSON
+
+
+class Reader:
+    """Turns JSON values back into objects; whatever is not as `Writer` makes it is refused."""
+
+    def __init__(self, names: set[str], array: Callable[[str], np.ndarray]) -> None:
+        self._names, self._read_array = names, array
+        self._kinds: dict[str, Callable[[Any], Any]] = {
+            "$float": self._float,
+            "$array": self._array,
+            "$text": self._text,
+            "$objects": self._objects,
+            "$csr": self._csr,
+            "$list": self._list,
+            "$tuple": lambda part: tuple(self._list(part)),
+            "$dict": self._mapping,
+            "$object": self._object,
+        }
+        self._depth = 0
+
+    def model_of(self, header: dict[str, str]) -> Any:
+        """Return the model that a header tells of."""
+        parts: dict[str, Any] = {"class": header.get("class")}
+        for key in ("parameters", "fitted"):
+            if key in header:
+                try:
+                    parts[key] = json.loads(header[key])
+                except (ValueError, RecursionError) as error:
+                    raise ModelFileError(f"its {key} are not JSON.") from error
+        return self._object(parts)
+
+    def _object(self, parts: Any) -> Any:
+        if not isinstance(parts, dict):
+            raise ModelFileError("an object in it has no parts.")
+        kind = class_named(parts.get("class"))
+        parameters = self._mapping(parts.get("parameters"))
+        try:
+            model = getattr(kind, "_from_file", kind)(**parameters)
+        except (TypeError, ValueError, KeyError) as error:
+            raise ModelFileError(f"its {kind.__name__} cannot be made: {error}") from error
+        if "fitted" in parts:
+            self._fit(model, self._mapping(parts["fitted"]))
+        return model
+
+    def _fit(self, model: Any, fitted: dict[str, Any]) -> None:
+        if dataclasses.is_dataclass(model):
+            raise ModelFileError(
+                f"it has fitted parts of a {type(model).__name__}, which has none."
+            )
+        for name, value in fitted.items():
+            # Only what `fit` leaves: never a method, nor anything Python itself looks at.
+            if not FITTED_NAME.fullmatch(name) or hasattr(type(model), name):
+                raise ModelFileError(f"it sets {name[:40]!r}, which is not for a file to set.")
+            setattr(model, name, value)
+
+    def _value(self, part: Any) -> Any:
+        if part is None or isinstance(part, bool | int | float | str):
+            return part
+        if not isinstance(part, dict):
+            raise ModelFileError("its header has a value of no known kind.")
+        kind = next((key for key in part if key in self._kinds), None)
+        if kind is None:
+            raise ModelFileError("its header has a value of no known kind.")
+        if self._depth >= _DEEPEST:
+            raise ModelFileError("its header is nested too deeply.")
+        self._depth += 1
+        try:
+            value = self._kinds[kind](part[kind])
+            if "$shape" in part:
+                value = np.reshape(value, _list_of(int, part["$shape"]))
+        except (TypeError, ValueError, AttributeError, OverflowError, MemoryError) as error:
+            if isinstance(error, ModelFileError):
+                raise
+            raise ModelFileError(f"its header has a {kind} that does not fit: {error}") from error
+        finally:
+            self._depth -= 1
+        return value
+
+    def _mapping(self, part: Any) -> dict[str, Any]:
+        if not isinstance(part, dict):
+            raise ModelFileError("its header lacks a part.")
+        return {key: self._value(value) for key, value in part.items()}
+
+    def _float(self, part: Any) -> float:
+        if part not in ("nan", "inf", "-inf"):
+            raise ModelFileError("its header has a number of no known kind.")
+        return float(part)
+
+    def _array(self, name: Any) -> np.ndarray:
+        if name not in self._names:
+            raise ModelFileError("its header names an array that is not there.")
+        return np.asarray(self._read_array(name))
+
+    def _text(self, part: Any) -> np.ndarray:
+        return np.array(_list_of(str, part), dtype=np.str_)
+
+    def _objects(self, part: Any) -> np.ndarray:
+        entries = self._list(part)
+        array = np.empty(len(entries), dtype=object)
+        array[:] = entries
+        return array
+
+    def _list(self, part: Any) -> list[Any]:
+        if not isinstance(part, list):
+            raise ModelFileError("its header has a list that is none.")
+        return [self._value(value) for value in part]
+
+    def _csr(self, part: Any) -> Any:
+        from scipy.sparse import csr_array
+
+        data, indices, indptr, shape = self._list(part)
+        if any(np.asarray(part).dtype.kind not in "iu" for part in (indices, indptr, shape)):
+            raise ModelFileError("it has a sparse matrix whose indices are not whole numbers.")
+        rows = csr_array((data, indices, indptr), shape=tuple(int(n) for n in shape))
+        rows.check_format(full_check=True)
+        return rows
+
+
+def _list_of(kind: type, part: Any) -> list[Any]:
+    if not isinstance(part, list) or not all(type(value) is kind for value in part):
+        raise ModelFileError(f"its header has a list of something else than {kind.__name__}.")
+    return part
