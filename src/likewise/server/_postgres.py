@@ -9,37 +9,9 @@ import numpy as np
 
 from likewise.exceptions import require_extra
 from likewise.server._records import StoreAwayError
-from likewise.server._store import Store
+from likewise.server._store import Store, table_statements
 
-_SCHEMA = """
-create table if not exists note (name text primary key, value text not null);
-create table if not exists counter (name text primary key, value bigint not null);
-insert into counter values ('item', 0), ('entry', 0), ('position', 0), ('version', 0)
-    on conflict do nothing;
-create table if not exists item (
-    revision bigint primary key, id text not null, shown text not null,
-    vector vector not null, cells text not null, retired bigint
-);
-create unique index if not exists item_id on item (id) where retired is null;
-create index if not exists item_retired on item (retired) where retired is not null;
-create table if not exists entry (
-    number bigint primary key, key text not null unique, digest text not null,
-    first bigint not null, size bigint not null, body text not null, undoes bigint,
-    at double precision not null
-);
-create index if not exists entry_end on entry ((first + size));
-create unique index if not exists entry_undoes on entry (undoes) where undoes is not null;
-create table if not exists checkpoint (
-    name text primary key, entry bigint not null, position bigint not null,
-    asked bigint not null, foretold bigint not null, state bytea not null
-);
-create table if not exists progress (position bigint primary key, asked bigint, foretold bigint);
-create table if not exists version (
-    number bigint primary key, origin text not null, position bigint not null,
-    created double precision not null, promoted double precision, held integer not null,
-    verdict text, similarity bytea
-);
-"""
+_TYPES = {"whole": "bigint", "real": "double precision", "binary": "bytea", "vector": "vector"}
 _OUR_LOCK, _MAKING = 0x6C696B65, 1  # "like"; making tables is told from learning
 
 
@@ -87,9 +59,8 @@ class PostgresStore(Store):
         self._connection.execute("set lock_timeout to '30s'")
         with self._connection.transaction():
             self._connection.execute("select pg_advisory_xact_lock(%s, %s)", [_OUR_LOCK, _MAKING])
-            for statement in _SCHEMA.split(";"):
-                if statement.strip():
-                    self._connection.execute(statement)
+            for statement in table_statements(**_TYPES):
+                self._connection.execute(statement)
         pgvector.register_vector(self._connection)
 
     @contextmanager

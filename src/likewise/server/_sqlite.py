@@ -10,36 +10,9 @@ from typing import Any
 import numpy as np
 
 from likewise.server._records import StoreAwayError
-from likewise.server._store import Store
+from likewise.server._store import Store, table_statements
 
-_SCHEMA = """
-create table if not exists note (name text primary key, value text not null);
-create table if not exists counter (name text primary key, value integer not null);
-insert or ignore into counter
-    values ('item', 0), ('entry', 0), ('position', 0), ('version', 0);
-create table if not exists item (
-    revision integer primary key, id text not null, shown text not null,
-    vector blob not null, cells text not null, retired integer
-);
-create unique index if not exists item_id on item (id) where retired is null;
-create index if not exists item_retired on item (retired) where retired is not null;
-create table if not exists entry (
-    number integer primary key, key text not null unique, digest text not null,
-    first integer not null, size integer not null, body text not null, undoes integer,
-    at real not null
-);
-create index if not exists entry_end on entry (first + size);
-create unique index if not exists entry_undoes on entry (undoes) where undoes is not null;
-create table if not exists checkpoint (
-    name text primary key, entry integer not null, position integer not null,
-    asked integer not null, foretold integer not null, state blob not null
-);
-create table if not exists progress (position integer primary key, asked integer, foretold integer);
-create table if not exists version (
-    number integer primary key, origin text not null, position integer not null,
-    created real not null, promoted real, held integer not null, verdict text, similarity blob
-);
-"""
+_TYPES = {"whole": "integer", "real": "real", "binary": "blob", "vector": "blob"}
 _SECONDS_TO_WAIT = 30
 
 
@@ -67,7 +40,7 @@ class SqliteStore(Store):
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute(f"pragma synchronous = {'full' if synced else 'normal'}")
             with self._transaction():
-                for statement in _SCHEMA.split(";"):
+                for statement in table_statements(**_TYPES):
                     self._connection.execute(statement)
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{path} cannot be used as a store: {error}.") from error

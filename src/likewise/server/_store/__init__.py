@@ -1,0 +1,6 @@
+"""Items, journal, checkpoints and versions in a database: what all databases have in common."""
+
+from likewise.server._store._schema import table_statements
+from likewise.server._store._store import Store
+
+__all__ = ["Store", "table_statements"]
