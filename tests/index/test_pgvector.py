@@ -297,6 +297,13 @@ def test_a_swap_that_fails_leaves_the_table_as_it_was(place, monkeypatch):
     assert_array_equal(index.search(QUERIES, 5).ids, before)
 
 
+def test_a_swap_refuses_a_similarity_of_another_width(place):
+    index = filled(place, lw.Bilinear(FORM))
+    with pytest.raises(ValueError, match="similarity cannot score the items that are stored"):
+        index.swap(lw.Bilinear(np.eye(FORM.shape[1] + 1)))
+    assert index.search(QUERIES, 1).ids.shape == (len(QUERIES), 1)
+
+
 @pytest.mark.parametrize("step", ["make", "_copy", "put", "lock"])
 @pytest.mark.parametrize("first", [True, False])
 def test_an_interrupted_add_leaves_nothing_behind(place, monkeypatch, step, first):

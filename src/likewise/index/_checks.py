@@ -1,6 +1,8 @@
 """Checks of what is given to an index."""
 
 import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -60,6 +62,15 @@ def check_items(similarity: Similarity, items: Any, n_ids: int, width: int | Non
             f"items has {checked.shape[1]} columns, but those that are stored have {width}."
         )
     return checked
+
+
+@contextmanager
+def of_stored_items() -> Iterator[None]:
+    """Say of what is refused inside that it lies there already: the similarity does not fit it."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"similarity cannot score the items that are stored: {error}") from error
 
 
 def check_queries(similarity: Similarity, queries: Any, width: int | None) -> Any:

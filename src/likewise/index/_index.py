@@ -12,7 +12,14 @@ import numpy as np
 from likewise import _files
 from likewise._progress import LongWork
 from likewise._validation import check_choice, check_number, check_whole_number, is_sparse, n_rows
-from likewise.index._checks import check_ids, check_items, is_id, refuse_known, refuse_unknown
+from likewise.index._checks import (
+    check_ids,
+    check_items,
+    is_id,
+    of_stored_items,
+    refuse_known,
+    refuse_unknown,
+)
 from likewise.index._embedded import Embedded
 from likewise.index._engine import Store
 from likewise.index._file import index_from_parts, parts_of_index
@@ -419,9 +426,10 @@ def _refuse_items(live: Live, serving: Serving) -> None:
     same_kind = type(before) is type(similarity) and norms[0] == norms[1]
     for _, rows in live.store.blocks():
         checked = rows[:1] if same_kind else rows
-        check_items(similarity, checked, n_rows(checked))
-        if serving.minds_items:
-            serving.fold_items(checked)
+        with of_stored_items():
+            check_items(similarity, checked, n_rows(checked))
+            if serving.minds_items:
+                serving.fold_items(checked)
         if same_kind:
             return
 

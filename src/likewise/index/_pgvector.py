@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.exceptions import require_extra
+from likewise.index._checks import check_items, of_stored_items
 from likewise.index._connections import Connections
 from likewise.index._engine import NO_SLOT, Found, as_single, most_off
 from likewise.index._serving import Serving
@@ -211,6 +212,8 @@ class PgvectorStore:
         store = copy(self)
         store._table, store._serving = copy(self._table), serving
         if self._look():
+            with of_stored_items():
+                check_items(serving.similarity, np.ones((1, self._table.width), np.float32), 1)
             with self._connections.transaction() as db:
                 store._table.remap(db, serving)
         return store
