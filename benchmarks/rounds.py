@@ -87,9 +87,40 @@ def _moved(client: Any, data: dict[str, Any]) -> dict[str, float]:
         made = _waited(client.submit(np.copy, gained, workers=[one], pure=False))
         clocked("ms to hand on what was gained", lambda m=made: at(other, m))
         clocked("ms of a task", lambda: at(one, 0))
+    put_together = [
+        client.submit(_put_together, start, workers=[one], pure=False).result()
+        for _ in range(_PARTS_MOVED)
+    ]
+    found |= {name: [each[name] for each in put_together] for name in put_together[0]}
     clocked("ms of a task among many", lambda: client.gather(client.map(abs, range(_TASKS))))
     found["ms of a task among many"][0] /= _TASKS
     return {name: 1000 * float(np.median(seconds)) for name, seconds in found.items()}
+
+
+def _put_together(numbers: np.ndarray) -> dict[str, float]:
+    """Return the seconds of what a worker does beside learning."""
+    from likewise.learners._states import DiagonalState, added, copied
+
+    start = DiagonalState(numbers[0].copy(), np.ones_like(numbers[0]))
+    times = [perf_counter()]
+    after = copied(start)
+    times.append(perf_counter())
+    after.S *= 0.5
+    after.W += 1
+    times.append(perf_counter())
+    evidence = after.evidence_since(start, 1.0)
+    times.append(perf_counter())
+    total = added([evidence, evidence])
+    times.append(perf_counter())
+    start.with_evidence(total)
+    times.append(perf_counter())
+    copying, _, finding, adding, applying = np.diff(times)
+    return {
+        "ms to copy the start": copying,
+        "ms to find what was gained": finding,
+        "ms to add what was gained": adding,
+        "ms to apply what was gained": applying,
+    }
 
 
 def _shape(part: Any) -> tuple[int, ...]:
