@@ -16,6 +16,7 @@ from benchmarks._shared import newsgroups_triplets
 
 _ROUNDS_OF_LITTLE = 20
 _PARTS_MOVED = 10
+_TRIPLETS_LEARNED, _TURNS = 200_000, 5
 _TASKS = 500
 
 CASES: list[dict[str, Any]] = [
@@ -42,8 +43,8 @@ def data(case: dict[str, Any]) -> Any:
     """Return posts of 20 newsgroups and triplets, or parts like those of a round."""
     if "parts" not in case:
         return newsgroups_triplets(case["triplets"])
-    numbers = np.random.default_rng(0).random((2, 1000, 1000))
-    return {"start": numbers.astype(np.float32), "gained": numbers}
+    numbers = np.random.default_rng(0).random((2, 1000, 1000), np.float32)
+    return numbers, *newsgroups_triplets(_TRIPLETS_LEARNED)[:2]
 
 
 def _prepare(case: dict[str, Any], data: Any) -> Any:
@@ -51,7 +52,7 @@ def _prepare(case: dict[str, Any], data: Any) -> Any:
 
     client = started(case["workers"])
     if "parts" in case:
-        return lambda: _moved(client, data)
+        return lambda: _moved(client, data[0]) | _learned(client, *data[1:])
     given = {"client": client, "shard_size": case["shard_size"]}
     # every worker loads the kernels before the clock runs
     likewise.distributed.AROMA(**given).fit_triplets(data[1][:1000], data[0])
@@ -62,12 +63,14 @@ def _prepare(case: dict[str, Any], data: Any) -> Any:
 CONTENDERS = [Contender("likewise", _prepare)]
 
 
-def _moved(client: Any, data: dict[str, Any]) -> dict[str, float]:
-    """Move parts as a round does, one at a time, and return the median seconds of each."""
+def _moved(client: Any, part: np.ndarray) -> dict[str, float]:
+    """Move a part as a round does, again and again, and return the median ms of each way.
+
+    A start, and what was gained since, are two arrays each, as wide as W.
+    """
     from likewise.distributed._executor import DaskExecutor
 
     executor, (one, other) = DaskExecutor(client), client.scheduler_info()["workers"]
-    start, gained = data["start"], data["gained"]
     found: dict[str, list[float]] = {}
 
     def clocked(name: str, work: Any) -> Any:
@@ -77,18 +80,16 @@ def _moved(client: Any, data: dict[str, Any]) -> dict[str, float]:
         return result
 
     def at(worker: str, part: Any) -> Any:
-        handle = client.submit(_shape, part, workers=[worker], pure=False)
-        return handle.result()
+        return _waited(client.submit(np.shape, part, workers=[worker], pure=False))
 
     for _ in range(_PARTS_MOVED):
-        sent = clocked("ms to send the start", lambda: _waited(executor.share(start)))
-        clocked("ms to hand the start on", lambda s=sent: [at(w, s) for w in (one, other)])
-        clocked("ms to return the start", sent.result)
-        made = _waited(client.submit(np.copy, gained, workers=[one], pure=False))
-        clocked("ms to hand on what was gained", lambda m=made: at(other, m))
+        sent = clocked("ms to send a part", lambda: _waited(executor.share(part)))
+        clocked("ms to return a part", sent.result)
+        made = _waited(client.submit(np.copy, part, workers=[one], pure=False))
+        clocked("ms to hand a part on", lambda made=made: at(other, made))
         clocked("ms of a task", lambda: at(one, 0))
     put_together = [
-        client.submit(_put_together, start, workers=[one], pure=False).result()
+        client.submit(_put_together, part, workers=[one], pure=False).result()
         for _ in range(_PARTS_MOVED)
     ]
     found |= {name: [each[name] for each in put_together] for name in put_together[0]}
@@ -123,8 +124,30 @@ def _put_together(numbers: np.ndarray) -> dict[str, float]:
     }
 
 
-def _shape(part: Any) -> tuple[int, ...]:
-    return np.shape(part)
+def _learned(client: Any, X: Any, triplets: np.ndarray) -> dict[str, float]:
+    """Return what a triplet costs, and an update more, where all workers are at it."""
+    workers = client.scheduler_info()["workers"]
+    rows, stream = client.scatter([X, triplets], broadcast=True)
+    measured = [
+        client.submit(_rates, rows, stream, workers=[worker], pure=False) for worker in workers
+    ]
+    look, update = np.mean(client.gather(measured), axis=0)
+    return {"µs of a triplet": 1e6 * look, "µs more of an update": 1e6 * update}
+
+
+def _rates(X: Any, triplets: np.ndarray) -> tuple[float, float]:
+    """Learn, and look without learning from triplets of no weight, in turn."""
+    import likewise
+
+    seconds: dict[float, list[float]] = {0.0: [], 1.0: []}
+    for _ in range(_TURNS):
+        for weight, taken in seconds.items():
+            learner, weights = likewise.AROMA(), np.full(len(triplets), weight)
+            began = perf_counter()
+            learner.fit_triplets(triplets, X, weights=weights)
+            taken.append(perf_counter() - began)
+    look, learn = (float(np.median(taken)) for taken in seconds.values())
+    return look / len(triplets), (learn - look) / learner.n_updates_
 
 
 def _waited(handle: Any) -> Any:
