@@ -1,12 +1,14 @@
 """Blocks shared among threads."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
 from likewise import _threads
-from likewise._threads import for_each, limit_threads
+from likewise._threads import Room, for_each, limit_threads
 
 
 @pytest.fixture
@@ -157,3 +159,16 @@ def test_an_error_comes_out_and_blas_is_as_it_was(two_threads, parallel):
 
 def test_nothing_to_do_is_done(two_threads):
     for_each(pytest.fail, [])
+
+
+def test_room_is_lent_again_and_to_each_thread_its_own():
+    room = Room()
+    whole = room.lend((4, 5), np.float32)
+    assert np.shares_memory(whole, room.lend((2, 3), np.float32))
+    assert room.lend((2, 3), np.float32).flags.c_contiguous
+    assert room.lend((6, 5), np.float32).shape == (6, 5)
+    assert room.lend((2, 2), np.float64).dtype == np.float64
+    here = room.lend((2, 2), np.float64)
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(room.lend, (2, 2), np.float64).result()
+    assert not np.shares_memory(here, there)

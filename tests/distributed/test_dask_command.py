@@ -51,3 +51,11 @@ def test_wrong_use_is_said_in_a_sentence(run, clicks, options, sentence):
     code, _, err = run("fit", "--items", "p.npy", "--triplets", "clicks.parquet", *options)
     assert code == 2
     assert sentence in err
+
+
+def test_a_learner_that_no_cluster_can_help_is_refused_before_one_is_started(run, flowers):
+    given = ("fit", flowers / "flowers.csv", "-t", "species", "--learner", "sila")
+    code, _, err = run(*given, "--dask", "local:2")
+    assert code == 2
+    assert "--dask is for the learners lmnn, aroma, oasis" in err
+    assert "Dask:" not in err

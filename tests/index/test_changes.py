@@ -158,7 +158,7 @@ def test_a_swap_refuses_items_that_the_metric_cannot_serve(rng):
     index = lw.Index(lw.Bilinear(1.0, "cosine"), metric="cosine").add(range(20), P)
     with pytest.raises(ValueError, match="unit length"):
         index.swap(lw.Bilinear(1.0))
-    with pytest.raises(ValueError, match="similarity cannot score the items that are stored: .* 4 columns, but 5"):
+    with pytest.raises(ValueError, match="similarity cannot score the items that are stored"):
         index.swap(lw.Bilinear(np.eye(5)))
     with pytest.raises(ValueError, match="Negative values"):
         index.swap(lw.Bilinear(1.0, "dice"))

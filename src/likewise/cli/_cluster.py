@@ -49,7 +49,7 @@ def cluster(
                     dashboard_address="127.0.0.1:0",
                 )
             ).scheduler_address
-        client = stack.enter_context(opened(where))
+        client = stack.enter_context(opened(where, "--dask"))
         if n_workers is not None:
             client.wait_for_workers(int(n_workers[1]))
         show.remark(f"Dask: {len(client.nthreads())} workers at {client.scheduler.address}")
@@ -65,19 +65,30 @@ def cluster(
 
 def adapted(family: Any, adapt: Adapt | None) -> Any:
     """Return a family whose learner, where it has a namesake on the cluster, is that."""
-    from likewise.distributed._spread import can_be_spread
-
-    if adapt is None:
+    if adapt is None or not _can_be_spread(family):
         return family
     make = family.make
 
     def on_cluster(settings: dict[str, Any], seed: int) -> Any:
         estimator = make(settings, seed)
-        if can_be_spread(getattr(estimator, "learner", None)):
-            estimator.set_params(learner=adapt(estimator.learner, False))
-        return estimator
+        return estimator.set_params(learner=adapt(estimator.learner, False))
 
     return replace(family, make=on_cluster)
+
+
+def refuse_learner_elsewhere(families: list[Any]) -> None:
+    """Refuse learners of which none runs on a cluster."""
+    from likewise.selection import FAMILIES
+
+    if not any(_can_be_spread(family) for family in families):
+        able = ", ".join(family.name for family in FAMILIES if _can_be_spread(family))
+        raise WrongUse(f"--dask is for the learners {able}; others learn in this process.")
+
+
+def _can_be_spread(family: Any) -> bool:
+    from likewise.distributed._spread import can_be_spread
+
+    return can_be_spread(getattr(family.estimator(family.grid[0], 0), "learner", None))
 
 
 @contextmanager

@@ -69,7 +69,7 @@ def command(
     ] = False,
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
-    from likewise.cli._cluster import adapted, cluster
+    from likewise.cli._cluster import adapted, cluster, refuse_learner_elsewhere
     from likewise.cli._inputs import check_places, labelled_table
 
     time = seconds(budget)
@@ -103,6 +103,8 @@ def command(
     forced = None if learner == "auto" else [learner]
     if resume:
         raise WrongUse("--resume goes on with comparisons (--triplets), but labels were given.")
+    if dask is not None:
+        refuse_learner_elsewhere(families)
     with cluster(show, dask, model) as adapt:
         families = [adapted(family, adapt) for family in families]
         selection = run(show, table, columns, families, forced, time, folds, seed)

@@ -218,12 +218,12 @@ def connected(client: Any, n_jobs: int | None = None) -> Iterator[LocalExecutor 
 
 
 @contextmanager
-def opened(address: str | os.PathLike[str]) -> Iterator[Any]:
-    """Yield a client of the scheduler at an address."""
+def opened(address: str | os.PathLike[str], name: str = "client") -> Iterator[Any]:
+    """Yield a client of the scheduler at an address, which the user gave under a name."""
     distributed = require_extra("distributed", "dask", "a Dask client")
     try:
         client = distributed.Client(os.fspath(address), set_as_default=False)
     except (OSError, ValueError) as error:
-        raise ClusterLostError(f"client: there is no scheduler at {address}: {error}") from error
+        raise ClusterLostError(f"{name}: there is no scheduler at {address}: {error}") from error
     with client:
         yield client

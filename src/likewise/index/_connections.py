@@ -81,7 +81,8 @@ class Connections:
         try:
             db = psycopg.connect(self._url, autocommit=True)
         except psycopg.OperationalError as error:
-            raise ConnectionError(f"the database of url cannot be reached: {error}") from error
+            reason = (str(error).splitlines() or ["no reason is given"])[0]
+            raise ConnectionError(f"the database of url cannot be reached: {reason}.") from error
         except psycopg.ProgrammingError:
             # What libpq says repeats the url, password and all.
             raise ValueError(
