@@ -17,7 +17,7 @@ def main() -> None:
     contender = next(c for c in module.CONTENDERS if c.name == sys.argv[2])
     case = json.loads(sys.argv[3])
     data = module.data(case)
-    memory_before = _memory("VmRSS")
+    memory_before = memory("VmRSS")
     _reset_peak()
     run = contender.prepare(case, data)
     print(flush=True)
@@ -25,12 +25,12 @@ def main() -> None:
         started = perf_counter()
         result = run()
         seconds = perf_counter() - started
-        peak = max(0.0, _memory("VmHWM") - memory_before)
+        peak = max(0.0, memory("VmHWM") - memory_before)
         answer = {"seconds": seconds, "peak_mb": peak, **module.quality(case, data, result)}
         print(json.dumps(answer), flush=True)
 
 
-def _memory(field: str) -> float:
+def memory(field: str) -> float:
     """Return a field of Linux's account of this process, in MB."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):

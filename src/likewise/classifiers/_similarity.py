@@ -139,8 +139,11 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : as in `fit`
         """
-        best = self._class_scores(X).argmax(axis=1)
+        best = self._best_classes(X)
         return self.classes_[best]
+
+    def _best_classes(self, X: Any) -> np.ndarray:
+        return self._class_scores(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return how much each class has for it, as shares of 1 in the order of `classes_`.

@@ -131,11 +131,21 @@ class SimilarityClassifier(HasClient, classifiers.SimilarityClassifier):
         return source
 
     def _class_scores(self, X: Any) -> np.ndarray:
-        """Return a score for each row and class, block by block."""
+        """Return a score for each row and class."""
+        found = self._by_blocks(X, best_only=False)
+        return super()._class_scores(X) if found is None else found
+
+    def _best_classes(self, X: Any) -> np.ndarray:
+        """Return the best class of each row: the scores of many rows may not fit here."""
+        found = self._by_blocks(X, best_only=True)
+        return super()._best_classes(X) if found is None else found
+
+    def _by_blocks(self, X: Any, *, best_only: bool) -> np.ndarray | None:
+        """Let workers score block by block; None where rows are not what is compared."""
         check_is_fitted(self)
         one_each = self.similarities_ is not None
         if not (one_each or self._searches_blocks()):
-            return super()._class_scores(X)
+            return None
         self._check_enough_rows(len(self.labels_))
         source = self._source_of(X)
         with self._connected() as executor:
@@ -143,26 +153,28 @@ class SimilarityClassifier(HasClient, classifiers.SimilarityClassifier):
             if self.rule == "majority" and not one_each:
                 items = RowBlocks(self.items_, "X", executor)
                 search = Search(executor, self.similarity_, queries, items, exclude_self=False)
-                labels = executor.share(self.labels_)
-                k = self.n_neighbors
-                tasks = [(k, len(items), labels, len(self.classes_))] * len(queries.blocks)
-                return np.concatenate(list(search.each(queries.blocks, k, finish_votes, tasks)))
+                k, labels = self.n_neighbors, executor.share(self.labels_)
+                task = k, len(items), labels, len(self.classes_), best_only
+                found = search.each(queries.blocks, k, finish_votes, [task] * len(queries.blocks))
+                return np.concatenate(list(found))
             fitted = executor.share(self._fitted_plain())
-            parts = mapped(executor, score_part, ((fitted, part) for part in queries.parts()))
-            return np.concatenate(list(parts))
+            scored = ((fitted, part, best_only) for part in queries.parts())
+            return np.concatenate(list(mapped(executor, score_part, scored)))
 
     def _state_for_file(self) -> Any:
         return self._fitted_plain()._state_for_file()
 
 
 def finish_votes(
-    found: Found, k: int, n_items: int, labels: np.ndarray, n_classes: int
+    found: Found, k: int, n_items: int, labels: np.ndarray, n_classes: int, best_only: bool
 ) -> np.ndarray:
     """Let the nearest rows of a block of queries vote."""
     ids = matches_of(found.best, k, n_items, None, found.dtype).ids
-    return majority_votes(labels[ids], n_classes)
+    votes = majority_votes(labels[ids], n_classes)
+    return votes.argmax(axis=1) if best_only else votes
 
 
-def score_part(fitted: Any, part: Any) -> np.ndarray:
-    """Return the class scores of a block by the plain classifier."""
-    return np.asarray(fitted._class_scores(load_rows(part, "X")))
+def score_part(fitted: Any, part: Any, best_only: bool) -> np.ndarray:
+    """Return the class scores of a block by the plain classifier, or only the best class."""
+    X = load_rows(part, "X")
+    return np.asarray(fitted._best_classes(X) if best_only else fitted._class_scores(X))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.lib.format import open_memmap
+from numpy.lib.format import header_data_from_array_1_0, write_array_header_1_0
 from sklearn.utils.validation import check_is_fitted
 
 from likewise import features
@@ -115,7 +115,7 @@ random_state, verbose
                 shown = _advancing(parts, rows.blocks, work)
                 if out is None:
                     return stacked(list(shown))
-                _write(place, shown, (len(rows), self.n_features_out_))
+                _write(place, shown, len(rows))
         return np.load(place, mmap_mode="r")
 
     def _lazy(self, X: Any, plain: Any) -> Any:
@@ -169,16 +169,12 @@ def _advancing(parts: Iterator[Any], blocks: list[slice], work: LongWork) -> Ite
         work.advance(block.stop - block.start)
 
 
-def _write(place: Path, parts: Iterator[Any], shape: tuple[int, int]) -> None:
+def _write(place: Path, parts: Iterator[Any], n_rows: int) -> None:
     """Write blocks into an NPY file, which is whole or not there."""
-    with whole_file(place) as unfinished:
-        file = None
-        begin = 0
-        for part in parts:
-            dense = to_dense(part)
-            if file is None:
-                file = open_memmap(unfinished, "w+", dense.dtype, shape)
-            file[begin : begin + len(dense)] = dense
-            begin += len(dense)
-        if file is not None:
-            file.flush()
+    with whole_file(place) as unfinished, unfinished.open("wb") as file:
+        for number, part in enumerate(parts):
+            dense = np.ascontiguousarray(to_dense(part))
+            if number == 0:
+                described = header_data_from_array_1_0(dense)
+                write_array_header_1_0(file, described | {"shape": (n_rows, dense.shape[1])})
+            dense.tofile(file)
