@@ -1,6 +1,8 @@
 """What ``likewise serve`` says before it serves."""
 
+import dataclasses
 import socket
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from typer.testing import CliRunner
 
 import likewise as lw
 from likewise.cli._app import app
+from likewise.cli._serve import command
+from likewise.server import Settings
 
 
 @pytest.fixture
@@ -50,3 +54,11 @@ def test_a_port_that_is_taken_is_named(model):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, said = run(model, "--port", taken.getsockname()[1])
     assert (code, "cannot listen at 127.0.0.1" in said) == (1, True)
+
+
+def test_the_command_and_the_settings_have_the_same_defaults():
+    given = signature(command).parameters
+    for field in dataclasses.fields(Settings):
+        if field.name in given and field.name != "model":
+            assert given[field.name].default == field.default, field.name
+    assert given["r"].default == Settings.r

@@ -28,7 +28,7 @@ class Settings:
         What every request must bring, as ``Authorization: Bearer``.
     engine : str, default="auto"
         What searches: as in `likewise.Index`.
-    r : float, default=3.0
+    r : float, default=10.0
         AROMA's, where learning starts afresh: a few comparisons should improve what is there, and
         not turn it upside down (see ``python -m benchmarks teach``).
     image_shape : (int, int), optional
@@ -51,7 +51,7 @@ class Settings:
     port: int = 8000
     token: str | None = None
     engine: str = "auto"
-    r: float = 3.0
+    r: float = 10.0
     image_shape: tuple[int, int] | None = None
     label: str | None = None
     most_bytes: int = 4_000_000
