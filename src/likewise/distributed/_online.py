@@ -47,6 +47,7 @@ validation_fraction, forget, negatives, hard_negatives, random_state, verbose
 
     Examples
     --------
+    >>> import numpy as np
     >>> import likewise as lw
     >>> digits = lw.datasets.load("digits")
     >>> triplets = lw.supervision.LabelTriplets(digits.y).draw(4000, np.random.default_rng(0))
