@@ -73,12 +73,17 @@ def test_ctrl_c_keeps_the_best_so_far_and_says_so(flowers, tmp_path):
 
 
 def test_ctrl_c_before_anything_is_known_keeps_nothing_and_says_so(tmp_path):
-    ended = likewise(
-        "fit", "breast_cancer", "--budget", "10m", folder=tmp_path, interrupt_at="Columns:"
-    )
-    assert ended.code == 1
+    for name in ("first", "second", "third"):  # on a busy machine the key may come too late
+        folder = tmp_path / name
+        folder.mkdir()
+        ended = likewise(
+            "fit", "breast_cancer", "--budget", "10m", folder=folder, interrupt_at="Columns:"
+        )
+        if ended.code != 0:
+            break
+    assert ended.code == 1, ended.text
     assert "interrupted: nothing was kept." in ended.text
-    assert not (tmp_path / "model.safetensors").exists()
+    assert not (folder / "model.safetensors").exists()
 
 
 def test_a_wrong_name_ends_with_2_and_the_nearest_name(flowers, tmp_path):
