@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
     from likewise.similarities import Foldable as Foldable
+    from likewise.similarities import ItemOffsets as ItemOffsets
     from likewise.similarities import Mahalanobis as Mahalanobis
     from likewise.similarities import Matches as Matches
     from likewise.similarities import Naive as Naive
@@ -62,6 +63,7 @@ _HOMES = {
     "Foldable": "similarities",
     "Goodness": "evaluation",
     "Index": "index",
+    "ItemOffsets": "similarities",
     "LMNN": "learners",
     "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",

@@ -23,6 +23,7 @@ HOMES = {
     "FromDissimilarity": "similarities",
     "ImageDistance": "distances",
     "Index": "index",
+    "ItemOffsets": "similarities",
     "LMNN": "learners",
     "LandmarkFeatures": "features",
     "Mahalanobis": "similarities",

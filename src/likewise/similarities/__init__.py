@@ -10,6 +10,7 @@ from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import Function, from_callable, from_distance
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
+from likewise.similarities._offsets import ItemOffsets, moved_items
 from likewise.similarities._precomputed import Precomputed
 from likewise.similarities._ranked import Naive, Ranked, compared_by, similarity_among
 
@@ -20,6 +21,7 @@ __all__ = [
     "Foldable",
     "FromDissimilarity",
     "Function",
+    "ItemOffsets",
     "Mahalanobis",
     "Matches",
     "Metric",
@@ -34,5 +36,6 @@ __all__ = [
     "exact_scores",
     "from_callable",
     "from_distance",
+    "moved_items",
     "similarity_among",
 ]

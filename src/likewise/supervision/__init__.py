@@ -1,5 +1,6 @@
 """From what people know to row numbers: which rows should be close to which."""
 
+from likewise.supervision._holdout import N_SPLITS, HoldOut, relevant_items
 from likewise.supervision._sampling import (
     LabelTriplets,
     RelevanceTriplets,
@@ -17,6 +18,8 @@ from likewise.supervision._triplets import (
 )
 
 __all__ = [
+    "N_SPLITS",
+    "HoldOut",
     "LabelTriplets",
     "RelevanceTriplets",
     "TripletSource",
@@ -27,6 +30,7 @@ __all__ = [
     "check_weights",
     "click_triplets",
     "position_weights",
+    "relevant_items",
     "target_neighbors",
     "triplets_of",
 ]

@@ -1,0 +1,151 @@
+"""Offsets of judged items: they move stored vectors, and leave the similarity as it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from likewise._validation import Rows, check_number, check_rows, is_sparse
+from likewise.similarities._rows import lengths, ratio, to_dense, to_unit_length
+
+ItemId = int | str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemOffsets:
+    """Directions in which judged items move towards the queries they are relevant to.
+
+    A judged item p with direction c becomes ‖p‖ · unit(unit(p) + γ c): its length stays. Only
+    stored items change, so that offsets are exact in every index; other items pass unchanged.
+
+    Parameters
+    ----------
+    ids : sequence of int or str
+        The judged items; unique.
+    directions : array or CSR of shape (n_judged, n_item_features)
+        c of each: n^(−1/2) Σ (t − t̄) over the queries that the item is relevant to, where t is the
+        query at the start, of unit length.
+    counts : array of shape (n_judged,)
+        n of each: the sum of its grades.
+    gamma : float
+        γ, the length of a step.
+    center : array of shape (n_item_features,)
+        t̄, the mean of t over all judged queries.
+
+    Examples
+    --------
+    >>> import numpy as np, likewise as lw
+    >>> offsets = lw.ItemOffsets(["b"], [[0.0, 1.0]], [1.0], 1.0, [0.0, 0.0])
+    >>> offsets
+    ItemOffsets(1 items, gamma=1.0)
+    >>> offsets.apply(["a", "b"], [[1.0, 0.0], [2.0, 0.0]]).round(3)
+    array([[1.   , 0.   ],
+           [1.414, 1.414]])
+    """
+
+    ids: tuple[ItemId, ...]
+    directions: Rows
+    counts: np.ndarray
+    gamma: float
+    center: np.ndarray
+
+    def __post_init__(self) -> None:
+        ids = tuple(self.ids.tolist() if isinstance(self.ids, np.ndarray) else self.ids)
+        odd = next((i for i in ids if not isinstance(i, int | str) or isinstance(i, bool)), None)
+        if odd is not None:
+            raise TypeError(f"ids must be whole numbers or text, but {odd!r} was given.")
+        if len(set(ids)) < len(ids):
+            raise ValueError("ids holds an id twice; ids must differ.")
+        directions = check_rows(self.directions, "directions")
+        counts, center = np.asarray(self.counts), np.asarray(self.center)
+        for name, array, shape in (
+            ("counts", counts, (len(ids),)),
+            ("center", center, (directions.shape[1],)),
+        ):
+            if array.dtype.kind not in "fiu" or array.shape != shape:
+                raise ValueError(
+                    f"{name} must be numbers of shape {shape}, but {array.dtype} of shape "
+                    f"{array.shape} was given."
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} holds NaN or infinity; it must be finite.")
+        if directions.shape[0] != len(ids):
+            raise ValueError(
+                f"directions has {directions.shape[0]} rows, but there are {len(ids)} ids."
+            )
+        if (counts <= 0).any():
+            raise ValueError("counts must be above 0: an item that was not judged has no offset.")
+        gamma = check_number(self.gamma, "gamma", least=0)
+        if not np.isfinite(gamma):
+            raise ValueError(f"gamma must be finite, but {gamma} was given.")
+        parts = (ids, directions, counts, float(gamma), center)
+        for name, value in zip(("ids", "directions", "counts", "gamma", "center"), parts):
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"ItemOffsets({len(self)} items, gamma={self.gamma})"
+
+    def __deepcopy__(self, memo: Any) -> "ItemOffsets":
+        return self
+
+    @property
+    def n_item_features(self) -> int:
+        """Width of the items."""
+        return int(self.directions.shape[1])
+
+    def __contains__(self, identifier: object) -> bool:
+        return identifier in self._places
+
+    def apply(self, ids: Sequence[ItemId], items: Any) -> Rows:
+        """Return the items as they are to be stored: judged ones moved, the others as they are.
+
+        Parameters
+        ----------
+        ids : sequence of int or str, one for each item
+        items : array or CSR of shape (n_items, n_item_features)
+        """
+        items = check_rows(items, "items", n_features=self.n_item_features)
+        listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        if len(listed) != items.shape[0]:
+            raise ValueError(f"ids has {len(listed)} entries, but items has {items.shape[0]} rows.")
+        known = [(row, self._places[i]) for row, i in enumerate(listed) if i in self._places]
+        if not known or self.gamma == 0:
+            return items
+        rows, places = np.array(known).T
+        moved = moved_items(items[rows], self.directions[places], self.gamma)
+        return _with_rows(items, rows, moved)
+
+    @cached_property
+    def _places(self) -> dict[ItemId, int]:
+        return {identifier: place for place, identifier in enumerate(self.ids)}
+
+
+def moved_items(items: Rows, directions: Rows, gamma: float) -> Rows:
+    """Return ‖p‖ · unit(unit(p) + γ c), row by row, in the kind and precision of the items."""
+    length = lengths(items).astype(np.float64)[:, None]
+    if is_sparse(items):
+        from scipy.sparse import csr_array
+
+        moved = to_unit_length(to_unit_length(items) + csr_array(directions) * gamma)
+        return moved.multiply(length).tocsr().astype(items.dtype)
+    towards = to_unit_length(items.astype(np.float64)) + gamma * to_dense(directions)
+    return (towards * ratio(length, lengths(towards)[:, None])).astype(items.dtype)
+
+
+def _with_rows(items: Rows, rows: np.ndarray, moved: Rows) -> Rows:
+    """Return a copy of the items with some rows exchanged."""
+    if not is_sparse(items):
+        out = items.copy()
+        out[rows] = moved
+        return out
+    from scipy.sparse import csr_array, vstack
+
+    n = items.shape[0]
+    order = np.arange(n)
+    order[rows] = n + np.arange(len(rows))
+    return csr_array(vstack([items, moved], format="csr")[order])
