@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from likewise.learners import AROMA as AROMA
     from likewise.learners import LMNN as LMNN
     from likewise.learners import OASIS as OASIS
+    from likewise.learners import RidgeSimilarity as RidgeSimilarity
     from likewise.learners import SiLA as SiLA
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
@@ -74,6 +75,7 @@ _HOMES = {
     "Precomputed": "similarities",
     "Ranked": "similarities",
     "RetrievalReport": "evaluation",
+    "RidgeSimilarity": "learners",
     "SiLA": "learners",
     "Similarity": "similarities",
     "SimilarityClassifier": "classifiers",

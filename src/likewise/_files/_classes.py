@@ -36,6 +36,7 @@ HOMES = {
     "QuantizedDistance": "distances",
     "Ranked": "similarities",
     "RankedDistance": "distances",
+    "RidgeSimilarity": "learners",
     "SeriesDistance": "distances",
     "SiLA": "learners",
     "SimilarityClassifier": "classifiers",

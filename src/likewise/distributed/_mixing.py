@@ -106,6 +106,11 @@ class TripletShards:
         """Return some of the triplets, as a task that reads them."""
         return self._executor.submit(read_shard, *self._arguments(rows))
 
+    def arrays(self) -> Weighted:
+        """Return all triplets and weights at once, here."""
+        found: Weighted = self._executor.result(self.shard(slice(0, len(self))))
+        return found
+
     def _arguments(self, rows: slice) -> tuple[Any, Any, int, int]:
         weights = None if self._weights is None else self._weights.part(rows)
         return self._source.part(rows), weights, *self._limits

@@ -15,8 +15,8 @@ class AROMA(MixedLearner, learners.AROMA):
 
     Parameters
     ----------
-    covariance, r, init, normalize, dtype, n_triplets, early_stopping, validation, \
-validation_fraction, forget, negatives, hard_negatives, random_state, verbose
+    covariance, r, init, normalize, dtype, n_triplets, early_stopping, \
+validation_fraction, new_items, forget, negatives, hard_negatives, random_state, verbose
         As in `likewise.AROMA`.
     client : distributed.Client or address of a scheduler, optional
         Threads of this process by default.
@@ -68,8 +68,8 @@ validation_fraction, forget, negatives, hard_negatives, random_state, verbose
         dtype: str = "float32",
         n_triplets: int = 500_000,
         early_stopping: bool = True,
-        validation: str = "queries",
         validation_fraction: float = 0.2,
+        new_items: str = "protect",
         forget: float = 0.0,
         negatives: str = "unjudged",
         hard_negatives: float = 0.0,
@@ -90,8 +90,8 @@ validation_fraction, forget, negatives, hard_negatives, random_state, verbose
             dtype=dtype,
             n_triplets=n_triplets,
             early_stopping=early_stopping,
-            validation=validation,
             validation_fraction=validation_fraction,
+            new_items=new_items,
             forget=forget,
             negatives=negatives,
             hard_negatives=hard_negatives,
@@ -114,7 +114,7 @@ class OASIS(MixedLearner, learners.OASIS):
 
     Parameters
     ----------
-    C, init, normalize, dtype, n_triplets, early_stopping, validation, validation_fraction, \
+    C, init, normalize, dtype, n_triplets, early_stopping, validation_fraction, new_items, \
 negatives, hard_negatives, random_state, verbose
         As in `likewise.OASIS`.
     client, n_rounds, shard_size, n_jobs, checkpoint, resume
@@ -137,8 +137,8 @@ negatives, hard_negatives, random_state, verbose
         dtype: str = "float32",
         n_triplets: int = 500_000,
         early_stopping: bool = True,
-        validation: str = "queries",
         validation_fraction: float = 0.2,
+        new_items: str = "protect",
         negatives: str = "unjudged",
         hard_negatives: float = 0.0,
         random_state: Any = None,
@@ -157,8 +157,8 @@ negatives, hard_negatives, random_state, verbose
             dtype=dtype,
             n_triplets=n_triplets,
             early_stopping=early_stopping,
-            validation=validation,
             validation_fraction=validation_fraction,
+            new_items=new_items,
             negatives=negatives,
             hard_negatives=hard_negatives,
             random_state=random_state,

@@ -189,8 +189,8 @@ class MixedLearner(HasClient, OnlineLearner):
             }
         )
 
-    def _start(self, n_query: int, n_item: int) -> None:
-        super()._start(n_query, n_item)
+    def _start(self, form: np.ndarray) -> None:
+        super()._start(form)
         self.rounds_: list[dict[str, Any]] = []
 
     # What is kept between rounds.
@@ -199,10 +199,11 @@ class MixedLearner(HasClient, OnlineLearner):
         """Return how far learning has come: as the checkpoint says, where it is to go on from."""
         self._plan = Plan.of(n_triplets, self.n_rounds, self.shard_size, self._executor.n_workers)
         self._before = self.n_triplets_seen_
-        if not self.resume or not Path(self.checkpoint).exists():
+        kept = self._checkpointed()
+        # Validation and what follows it are two runs, each with a checkpoint of its own.
+        if kept is None or hasattr(kept, "validation_") != hasattr(self, "validation_"):
             self.rounds_ = []
             return way
-        kept = load(self.checkpoint)
         mixing = getattr(kept, "mixing_", None)
         plan = None if mixing is None else Plan(*mixing["plan"])
         if type(kept) is not self._PLAIN or plan is None or mixing is None:
@@ -217,7 +218,18 @@ class MixedLearner(HasClient, OnlineLearner):
         for name in ("state_", "n_triplets_seen_", "n_updates_", "history_", "rounds_"):
             setattr(self, name, getattr(kept, name))
         self._plan = plan
-        return Way(mixing["best"], mixing["best_mean"], mixing["rounds"], mixing["stale"])
+        return Way(
+            mixing["best"], mixing["best_mean"], mixing["n_best"], mixing["rounds"], mixing["stale"]
+        )
+
+    def _checkpointed(self) -> Any:
+        """Return what the checkpoint holds, where it is to go on from; else None."""
+        if not self.resume or not Path(self.checkpoint).exists():
+            return None
+        return load(self.checkpoint)
+
+    def _decided(self) -> dict[str, Any] | None:
+        return getattr(self._checkpointed(), "validation_", None)
 
     def _kept(self, way: Way) -> None:
         """Write the checkpoint: it is whole or what it was before."""
@@ -230,6 +242,7 @@ class MixedLearner(HasClient, OnlineLearner):
             "rounds": way.stretches,
             "best": way.best,
             "best_mean": float(way.best_mean),
+            "n_best": way.n_best,
             "stale": way.stale,
         }
         save(kept, self.checkpoint)

@@ -5,5 +5,15 @@ from likewise.learners._lmnn import LMNN
 from likewise.learners._oasis import OASIS
 from likewise.learners._sila import SiLA
 from likewise.learners._states import DiagonalState, FactoredState, OasisState
+from likewise.learners.ridge import RidgeSimilarity
 
-__all__ = ["AROMA", "LMNN", "OASIS", "DiagonalState", "FactoredState", "OasisState", "SiLA"]
+__all__ = [
+    "AROMA",
+    "LMNN",
+    "OASIS",
+    "DiagonalState",
+    "FactoredState",
+    "OasisState",
+    "RidgeSimilarity",
+    "SiLA",
+]

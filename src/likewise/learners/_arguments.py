@@ -22,6 +22,11 @@ def starting_form(init: Any, n_query: int, n_item: int, dtype: str, normalize: b
             )
         init = init.W
     if isinstance(init, str):
+        if init == "ridge":
+            raise ValueError(
+                "init 'ridge' is learned from labels, relevance, pairs or validated triplets: here "
+                "it must be 'auto', 'identity', 'zero', an array or a Bilinear."
+            )
         check_choice(init, "init", ("auto", "identity", "zero"))
         if init == "zero" or (init == "auto" and n_query != n_item):
             return np.zeros((n_query, n_item), dtype)

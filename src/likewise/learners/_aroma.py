@@ -36,21 +36,25 @@ class AROMA(OnlineLearner):
         A variance S of every entry of W; or covariances Λ of query and Σ of item features.
     r : float, default=1.0
         Noise of a triplet: larger learns more slowly. Try .1, 1 and 10.
-    init : {"auto", "identity", "zero"}, array or Bilinear, default="auto"
-        Where W starts; "auto" is the identity where queries and items have the same width.
+    init : {"auto", "identity", "zero", "ridge"}, array or Bilinear, default="auto"
+        Where W starts; "auto" is the identity where queries and items have the same width. "ridge"
+        is what `RidgeSimilarity` learns from the same labels, relevance or pairs, without what is
+        held out while it is judged.
     normalize : bool, default=True
         Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
     dtype : {"float32", "float64"}, default="float32"
     n_triplets : int, default=500_000
         Most triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
     early_stopping : bool, default=True
-        Hold out queries in those three; stop when they gain no more, and publish only what beats
-        the start on them.
-    validation : {"queries", "triplets"}, default="queries"
-        Judge what is held out by ranking (mean average precision for labels, the discounted gain
-        of the first ten for relevance) or by the share of triplets in the right order.
+        Hold out queries and items in those three; stop when they gain no more, publish the share
+        of what was learned that clearly beats the start on them, and learn it again from all. What
+        does not, is not published.
     validation_fraction : float, default=0.2
-        Share of the queries that is held out, 300 at most.
+        Share of the queries, and of the items, that is held out.
+    new_items : {"protect", "allow", "strict"}, default="protect"
+        What may happen to items that were not judged. Of the shares, "protect" takes the best
+        overall among those by which new items lose at most one standard error, "allow" the best
+        overall, "strict" the one that new items gain most by.
     forget : float, default=0.0
         Share by which variance goes back towards its start every 1,000 triplets, so that a stream
         without end goes on being learned from.
@@ -68,8 +72,12 @@ class AROMA(OnlineLearner):
     history_ : list of dict
         ``triplets``, ``updates``, mean ``loss`` of the stretch, and ``validation`` or None.
     validation_ : dict
-        Where something was held out: its ``measure``, at the ``start`` and of what was
-        ``learned``, and the ``share`` of it that was published (0: the start was kept).
+        Where something was held out: ``"overall"``, ``"seen"`` and ``"new"``, each (start,
+        learned, error, n), are means over held-out queries, the standard error of their
+        difference, and the number of queries, over all items, over items that were seen in
+        training and over new ones. ``"measure"`` says of what, ``"published"`` whether it passed,
+        ``"share"`` how much of what was learned (0: the start was kept) and ``"n_triplets"`` after
+        how many triplets.
     state_ : DiagonalState or FactoredState
         The belief: W and S, or W, Lambda and Sigma.
 
@@ -99,8 +107,8 @@ class AROMA(OnlineLearner):
         dtype: str = "float32",
         n_triplets: int = 500_000,
         early_stopping: bool = True,
-        validation: str = "queries",
         validation_fraction: float = 0.2,
+        new_items: str = "protect",
         forget: float = 0.0,
         negatives: str = "unjudged",
         hard_negatives: float = 0.0,
@@ -114,8 +122,8 @@ class AROMA(OnlineLearner):
         self.dtype = dtype
         self.n_triplets = n_triplets
         self.early_stopping = early_stopping
-        self.validation = validation
         self.validation_fraction = validation_fraction
+        self.new_items = new_items
         self.forget = forget
         self.negatives = negatives
         self.hard_negatives = hard_negatives

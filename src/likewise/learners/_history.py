@@ -69,7 +69,7 @@ def plot_history(history: list[dict[str, Any]], validation: Any, ax: Any = None)
     if checks and validation is not None:
         right = ax.twinx()
         right.plot(*zip(*checks, strict=True), "o-", markersize=3, label=validation["measure"])
-        right.axhline(validation["start"], linestyle=":", label="start")
+        right.axhline(validation["overall"][0], linestyle=":", label="start")
         right.set_ylabel(f"held-out {validation['measure']}")
         right.legend(loc="lower right")
     ax.legend(loc="upper right")

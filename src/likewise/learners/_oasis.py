@@ -17,21 +17,25 @@ class OASIS(OnlineLearner):
     ----------
     C : float, default=1.0
         Largest step.
-    init : {"auto", "identity", "zero"}, array or Bilinear, default="auto"
-        Where W starts; "auto" is the identity where queries and items have the same width.
+    init : {"auto", "identity", "zero", "ridge"}, array or Bilinear, default="auto"
+        Where W starts; "auto" is the identity where queries and items have the same width. "ridge"
+        is what `RidgeSimilarity` learns from the same labels, relevance or pairs, without what is
+        held out while it is judged.
     normalize : bool, default=True
         Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
     dtype : {"float32", "float64"}, default="float32"
     n_triplets : int, default=500_000
         Most triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
     early_stopping : bool, default=True
-        Hold out queries in those three; stop when they gain no more, and publish only what beats
-        the start on them.
-    validation : {"queries", "triplets"}, default="queries"
-        Judge what is held out by ranking (mean average precision for labels, the discounted gain
-        of the first ten for relevance) or by the share of triplets in the right order.
+        Hold out queries and items in those three; stop when they gain no more, publish the share
+        of what was learned that clearly beats the start on them, and learn it again from all. What
+        does not, is not published.
     validation_fraction : float, default=0.2
-        Share of the queries that is held out, 300 at most.
+        Share of the queries, and of the items, that is held out.
+    new_items : {"protect", "allow", "strict"}, default="protect"
+        What may happen to items that were not judged. Of the shares, "protect" takes the best
+        overall among those by which new items lose at most one standard error, "allow" the best
+        overall, "strict" the one that new items gain most by.
     negatives : {"unjudged", "judged"}, default="unjudged"
         Which items may be the farther ones in `fit_relevance`.
     hard_negatives : float, default=0.0
@@ -46,8 +50,12 @@ class OASIS(OnlineLearner):
     history_ : list of dict
         ``triplets``, ``updates``, mean ``loss`` of the stretch, and ``validation`` or None.
     validation_ : dict
-        Where something was held out: its ``measure``, at the ``start`` and of what was
-        ``learned``, and the ``share`` of it that was published (0: the start was kept).
+        Where something was held out: ``"overall"``, ``"seen"`` and ``"new"``, each (start,
+        learned, error, n), are means over held-out queries, the standard error of their
+        difference, and the number of queries, over all items, over items that were seen in
+        training and over new ones. ``"measure"`` says of what, ``"published"`` whether it passed,
+        ``"share"`` how much of what was learned (0: the start was kept) and ``"n_triplets"`` after
+        how many triplets.
     state_ : OasisState
         What it goes on from.
 
@@ -69,8 +77,8 @@ class OASIS(OnlineLearner):
         dtype: str = "float32",
         n_triplets: int = 500_000,
         early_stopping: bool = True,
-        validation: str = "queries",
         validation_fraction: float = 0.2,
+        new_items: str = "protect",
         negatives: str = "unjudged",
         hard_negatives: float = 0.0,
         random_state: Any = None,
@@ -82,8 +90,8 @@ class OASIS(OnlineLearner):
         self.dtype = dtype
         self.n_triplets = n_triplets
         self.early_stopping = early_stopping
-        self.validation = validation
         self.validation_fraction = validation_fraction
+        self.new_items = new_items
         self.negatives = negatives
         self.hard_negatives = hard_negatives
         self.random_state = random_state

@@ -1,7 +1,8 @@
-"""What AROMA and OASIS share: the doors for labels, clicks and pairs, beside that for triplets."""
+"""What AROMA and OASIS share: learning from labels, clicks and pairs, beside triplets."""
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,40 +14,60 @@ from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     Rows,
     check_choice,
-    check_labels,
     check_number,
     check_rows,
     check_whole_number,
+    take,
 )
 from likewise.learners._arguments import grades_of_pairs
 from likewise.learners._feed import Feed
+from likewise.learners._gate import NEW_ITEMS, Verdict, described, judge
 from likewise.learners._held_out import (
     HeldOut,
     HeldOutLabels,
     HeldOutRelevance,
     HeldOutTriplets,
-    average_precisions,
-    split_queries,
-    split_rows,
+    can_judge_labels,
+    held_queries,
+    held_rows,
+    mean_average_precision,
 )
 from likewise.learners._history import plot_history, record
-from likewise.learners._states import State, copied
+from likewise.learners._states import copied
 from likewise.learners._triplet_learner import TripletLearner
 from likewise.learners._way import Way, drawn, stretches
+from likewise.learners.ridge import RidgeSimilarity
 from likewise.similarities import Matches, Similarity
 from likewise.supervision import (
+    HoldOut,
     LabelTriplets,
     RelevanceTriplets,
     TripletSource,
     check_relevance,
     check_weights,
+    relevant_items,
 )
 
 _PATIENCE = 5  # checks without a gain
 _TRIPLETS_A_ROW = 10
 _RANKED = 50  # items of each query that hard negatives are drawn from
-_SHRINKAGES = (0.25, 0.5, 0.75, 1.0)
-_ERRORS_TO_PASS = 2.5
+_SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
+_MOST_HELD_OUT = 300  # queries; each check ranks all items for them
+_HELD_OUT_SPLIT = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Lesson:
+    """Something to learn from: the start it is learned from, and how it is learned.
+
+    Attributes
+    ----------
+    start : callable that returns the form to begin with
+    learn : callable from a number of triplets and what judges, or None, to the `Way` it took
+    """
+
+    start: Callable[[], np.ndarray]
+    learn: Callable[[int, HeldOut | None], Way]
 
 
 class OnlineLearner(TripletLearner):
@@ -56,8 +77,8 @@ class OnlineLearner(TripletLearner):
 
     n_triplets: int
     early_stopping: bool
-    validation: str
     validation_fraction: float
+    new_items: str
     negatives: str
     hard_negatives: float
     random_state: Any
@@ -65,8 +86,9 @@ class OnlineLearner(TripletLearner):
     def fit(self, X: Any, y: Any, weights: Any = None) -> Any:
         """Learn from labelled rows: triplets are drawn from them.
 
-        With `early_stopping`, some rows are held out as queries; learning ends when they find
-        their class no better, and where they never do, the start is kept, with a warning.
+        With `early_stopping`, some rows are held out and ranked among themselves: see
+        `validation_`. What clearly beats the start on them is learned again from all rows; else
+        the start is kept, with a warning.
 
         Parameters
         ----------
@@ -78,20 +100,23 @@ class OnlineLearner(TripletLearner):
         self._check_parameters()
         X, y, weights = self._labelled(X, y, weights, reset=True)
         rng = self._generator(0)
-        source: TripletSource = LabelTriplets(y)
-        held: HeldOut | None = None
-        if self.early_stopping:
-            held_rows, rows = split_rows(y, self.validation_fraction, rng)
-            if len(held_rows):
-                if self.validation == "queries":
-                    held = HeldOutLabels(X, y, held_rows, rows, rng)
-                else:
-                    held = HeldOutTriplets(LabelTriplets(y, held_rows), X, X, rng)
-                source = LabelTriplets(y, rows, rows)
-            else:
-                _warn_unvalidated(len(y), "rows")
-        self._start(X.shape[1], X.shape[1])
-        return self._draw_and_learn(source, X, X, self.n_triplets, rng, held, weights)
+
+        def lesson(source: TripletSource, rows: np.ndarray) -> _Lesson:
+            return _Lesson(
+                lambda: self._form(X, X, lambda ridge: ridge.fit(take(X, rows), y[rows])),
+                lambda n, held: self._draw_and_learn(source, X, X, n, rng, held, weights),
+            )
+
+        whole = lesson(LabelTriplets(y), np.arange(len(y)))
+        if not self.early_stopping:
+            return self._fit_unvalidated(whole)
+        splits = HoldOut.single(len(y), 0, self.validation_fraction, rng).queries
+        rest = np.flatnonzero(splits != _HELD_OUT_SPLIT)
+        held = held_rows(y, splits, _HELD_OUT_SPLIT, rng)
+        if not can_judge_labels(y, held, rest):
+            return self._keep_start(X, X, HeldOutLabels.measure)
+        part = lesson(LabelTriplets(y, rest, rest), rest)
+        return self._fit_validated(part, whole, HeldOutLabels(X, y, held), X, X)
 
     def partial_fit(self, X: Any, y: Any, weights: Any = None) -> Any:
         """Go on learning from more labelled rows: ten triplets a row are drawn among them.
@@ -103,7 +128,7 @@ class OnlineLearner(TripletLearner):
         X, y, weights = self._labelled(X, y, weights, reset=not started)
         source = LabelTriplets(y)
         if not started:
-            self._start(X.shape[1], X.shape[1])
+            self._start(self._form(X, X, lambda ridge: ridge.fit(X, y)))
         elif self.state_.W.shape != (X.shape[1], X.shape[1]):
             raise ValueError(
                 f"X has {X.shape[1]} features, but what was learned compares "
@@ -111,16 +136,17 @@ class OnlineLearner(TripletLearner):
             )
         rng = self._generator(self.n_triplets_seen_)
         n_triplets = min(_TRIPLETS_A_ROW * len(y), self.n_triplets)
-        return self._draw_and_learn(source, X, X, n_triplets, rng, None, weights)
+        self._draw_and_learn(source, X, X, n_triplets, rng, None, weights)
+        return self
 
     def fit_relevance(
         self, relevance: Any, queries: Any, items: Any = None, weights: Any = None
     ) -> Any:
         """Learn from graded relevance, such as clicks: triplets are drawn from it.
 
-        With `early_stopping`, some queries are held out; learning ends when their results get no
-        better, what was learned is mixed with the start as they like it best, and where that is
-        not better than the start, the start is kept, with a warning.
+        With `early_stopping`, some queries and some items are held out: see `validation_`. The
+        share of what was learned by which they gain is published, if it clearly beats the start,
+        and then learned again from all judgements; else the start is kept, with a warning.
 
         Parameters
         ----------
@@ -144,6 +170,7 @@ class OnlineLearner(TripletLearner):
 
         A similar item is closer than the query's dissimilar ones; for a query without such, closer
         than any item it is not paired with. Queries that have only dissimilar items teach nothing.
+        What is published is decided as in `fit_relevance`.
 
         Parameters
         ----------
@@ -159,15 +186,69 @@ class OnlineLearner(TripletLearner):
         grades, of_pairs = grades_of_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
 
+    def fit_triplets(
+        self,
+        triplets: Any,
+        queries: Any,
+        items: Any = None,
+        weights: Any = None,
+        validate: bool = False,
+    ) -> Any:
+        """Learn from comparisons, one after the other, in the order given.
+
+        Parameters
+        ----------
+        triplets : int array of shape (n_triplets, 3), frame or path
+            Row numbers (query, closer item, farther item); a frame with the columns ``query``,
+            ``closer``, ``farther`` and, if there are weights, ``weight``; or a Parquet or CSV file
+            of such a frame, which is read a block at a time.
+        queries : array or CSR of shape (n_queries, n_query_features)
+        items : array or CSR of shape (n_items, n_item_features), optional
+            The queries themselves by default.
+        weights : array of shape (n_triplets,), optional
+            How much each counts: a weight w makes AROMA's r into r/w, and OASIS's C into wC.
+        validate : bool, default=False
+            Hold out queries and closer items, publish the share of what was learned by which they
+            gain, and keep the start where that does not clearly beat it. By default the printed
+            updates are followed.
+        """
+        if not validate:
+            return super().fit_triplets(triplets, queries, items, weights)
+        self._check_parameters()
+        queries, items = self._sides_of(queries, items)
+        stream = self._stream(triplets, queries, items, weights)
+        rng = self._generator(0)
+        triplets, weights = stream.arrays()
+        hold = self._hold_out(queries, items, rng)
+        taught = hold.learns_from(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
+        judging = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
+        if len(judging) == 0 or not taught.any():
+            return self._keep_start(queries, items, HeldOutTriplets.measure)
+
+        def lesson(which: np.ndarray) -> _Lesson:
+            part = self._stream(triplets[which], queries, items, weights[which])
+            return _Lesson(
+                lambda: self._form(
+                    queries,
+                    items,
+                    lambda ridge: ridge.fit_triplets(
+                        triplets[which], queries, items, weights[which], offsets=False
+                    ),
+                ),
+                lambda n, held: self._follow_whole(part, queries, items),
+            )
+
+        seen = np.zeros(items.shape[0], dtype=bool)
+        seen[triplets[taught, 1]] = True
+        held = HeldOutTriplets(judging, seen, queries, items)
+        whole = lesson(np.ones(len(triplets), dtype=bool))
+        return self._fit_validated(lesson(taught), whole, held, queries, items)
+
     def score(self, X: Any, y: Any) -> float:
         """Return the mean average precision of each row as a query among the others."""
         check_is_fitted(self, "state_")
         X = validate_data(self, X, accept_sparse="csr", dtype=self._FLOATS, reset=False)
-        y = check_labels(y, "y", X, "X")
-        precisions = average_precisions(self.similarity_, X, y)
-        if len(precisions) == 0:
-            raise ValueError("y has no class of two rows or more, so no row has one to find.")
-        return float(precisions.mean())
+        return mean_average_precision(self.similarity_, X, y)
 
     def plot_history(self, ax: Any = None) -> Any:
         """Plot the loss, and what was held out where something was, against triplets seen."""
@@ -176,10 +257,15 @@ class OnlineLearner(TripletLearner):
 
     # How it is done.
 
+    @classmethod
+    def _from_file(cls, validation: Any = None, **parameters: Any) -> Any:
+        """Return a learner as a file holds it; `validation` was a parameter once."""
+        return cls(**parameters)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole_number(self.n_triplets, "n_triplets")
-        check_choice(self.validation, "validation", ("queries", "triplets"))
+        check_choice(self.new_items, "new_items", NEW_ITEMS)
         check_choice(self.negatives, "negatives", ("unjudged", "judged"))
         check_number(self.validation_fraction, "validation_fraction", least=0, strictly=True)
         check_number(self.hard_negatives, "hard_negatives", least=0)
@@ -187,9 +273,20 @@ class OnlineLearner(TripletLearner):
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, but {getattr(self, name)} was given.")
 
-    def _start(self, n_query: int, n_item: int) -> None:
-        super()._start(n_query, n_item)
+    def _start(self, form: np.ndarray) -> None:
+        super()._start(form)
         self.__dict__.pop("validation_", None)
+
+    def _form(self, Q: Rows, P: Rows, fit_ridge: Callable[[RidgeSimilarity], Any]) -> np.ndarray:
+        """Return the form to begin with: with ``init="ridge"`` that of a ridge, fitted here."""
+        if not (isinstance(self.init, str) and self.init == "ridge"):
+            return self._starting_form(Q.shape[1], P.shape[1])
+        ridge = RidgeSimilarity(
+            new_items=self.new_items, normalize=self.normalize, random_state=self.random_state
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where it keeps its start, learning begins there
+            return fit_ridge(ridge).similarity_.W.astype(self.dtype)
 
     def _labelled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
         X, y = validate_data(
@@ -204,29 +301,140 @@ class OnlineLearner(TripletLearner):
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return np.random.default_rng([seed, position])
 
+    def _hold_out(self, queries: Rows, items: Rows, rng: np.random.Generator) -> HoldOut:
+        return HoldOut.single(
+            queries.shape[0],
+            items.shape[0],
+            self.validation_fraction,
+            rng,
+            same=items is queries,
+        )
+
     def _fit_grades(
         self, grades: Any, queries: Rows, items: Rows, weights: Any, negatives: str
     ) -> Any:
-        """Draw triplets from grades, some queries held out."""
+        """Draw triplets from grades, some queries and items held out."""
         rng = self._generator(0)
-        hard = self.hard_negatives
-        source = RelevanceTriplets(grades, weights, negatives=negatives, hard=hard)
-        held: HeldOut | None = None
-        if self.early_stopping:
-            held_rows, rows = split_queries(source.queries, self.validation_fraction, rng)
-            if len(held_rows) and len(rows):
-                source = RelevanceTriplets(
-                    grades, weights, negatives=negatives, hard=hard, queries=rows
-                )
-                if self.validation == "queries":
-                    held = HeldOutRelevance(grades, queries, items, held_rows, self._neighbors)
-                else:
-                    held_source = RelevanceTriplets(grades, weights, queries=held_rows)
-                    held = HeldOutTriplets(held_source, queries, items, rng)
-            else:
-                _warn_unvalidated(len(source.queries), "queries")
-        self._start(queries.shape[1], items.shape[1])
-        return self._draw_and_learn(source, queries, items, self.n_triplets, rng, held, None)
+
+        def lesson(source: TripletSource, part: Any) -> _Lesson:
+            return _Lesson(
+                lambda: self._form(
+                    queries,
+                    items,
+                    lambda ridge: ridge.fit_relevance(
+                        part, queries, None if items is queries else items, weights, offsets=False
+                    ),
+                ),
+                lambda n, held: self._draw_and_learn(source, queries, items, n, rng, held, None),
+            )
+
+        options: dict[str, Any] = {"negatives": negatives, "hard": self.hard_negatives}
+        everything = RelevanceTriplets(grades, weights, **options)
+        whole = lesson(everything, grades)
+        if not self.early_stopping:
+            return self._fit_unvalidated(whole)
+        hold = self._hold_out(queries, items, rng)
+        training = hold.training(grades, _HELD_OUT_SPLIT)
+        held = held_queries(everything.queries, hold.queries, _HELD_OUT_SPLIT, _MOST_HELD_OUT, rng)
+        try:
+            may_be_farther = hold.items != _HELD_OUT_SPLIT
+            source = RelevanceTriplets(training, weights, **options, items=may_be_farther)
+        except ValueError:  # nothing is left to learn from
+            held = held[:0]
+        if len(held) == 0:
+            return self._keep_start(queries, items, HeldOutRelevance.measure)
+        judged_by = HeldOutRelevance(
+            grades,
+            held,
+            relevant_items(training),
+            queries,
+            items,
+            self._neighbors,
+            same=items is queries,
+        )
+        return self._fit_validated(lesson(source, training), whole, judged_by, queries, items)
+
+    def _fit_unvalidated(self, lesson: _Lesson) -> Any:
+        self._start(lesson.start())
+        lesson.learn(self.n_triplets, None)
+        return self
+
+    def _fit_validated(
+        self, part: _Lesson, whole: _Lesson, held: HeldOut, queries: Rows, items: Rows
+    ) -> Any:
+        """Learn from a part, decide by what was held out, and learn again from everything."""
+        base = self._base_form(queries.shape[1], items.shape[1])
+        validation = self._decided()
+        history, way = None, Way()
+        if validation is None:
+            start = part.start()
+            self._start(start.copy())
+            way = part.learn(self.n_triplets, held)
+            history = self.history_
+            validation = self._decision(held, base, start, way)
+        if not validation["published"]:
+            self._start(base)
+            self._warn_of_start(validation)
+        elif way.interrupted and way.best is not None:
+            # Whoever stops it waits no longer: what was learned from the part is published.
+            self.state_ = way.best
+        else:
+            start = whole.start()
+            self._start(start.copy())
+            self.validation_ = validation
+            if validation["n_triplets"]:
+                whole.learn(validation["n_triplets"], None)
+        if validation["published"]:
+            self.state_.W = start + start.dtype.type(validation["share"]) * (self.state_.W - start)
+        self.validation_ = validation
+        self.history_ = self.history_ if history is None else history
+        return self
+
+    def _decided(self) -> dict[str, Any] | None:
+        """Return what an earlier run has decided: nothing by default."""
+        return None
+
+    def _decision(
+        self, held: HeldOut, base: np.ndarray, start: np.ndarray, way: Way
+    ) -> dict[str, Any]:
+        """Judge shares of what was learned by what was held out."""
+        assert way.best is not None
+        learned = way.best.W - start
+        # A ridge as the start may be worth publishing by itself.
+        shares = _SHARES if np.array_equal(base, start) else (0.0, *_SHARES)
+        values = [held(self._published(start + start.dtype.type(s) * learned)) for s in shares]
+        before = held(self._published(base)) if base.any() else held.without_ranking()
+        verdict = judge(before, np.array(values)[:, None], self.new_items)
+        share = shares[verdict.form]
+        return {
+            **_validation(held.measure, verdict),
+            "share": share if verdict.passes else 0.0,
+            "n_triplets": way.n_best if share > 0 else 0,
+        }
+
+    def _keep_start(self, queries: Rows, items: Rows, measure: str) -> Any:
+        """Begin, and learn nothing: there is nothing to judge by."""
+        self._start(self._base_form(queries.shape[1], items.shape[1]))
+        nothing = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
+        self.validation_ = {**_validation(measure, nothing), "share": 0.0, "n_triplets": 0}
+        self._warn_of_start(self.validation_)
+        return self
+
+    def _base_form(self, n_query: int, n_item: int) -> np.ndarray:
+        """Return the start that everything is held to: a ridge is learned already."""
+        is_ridge = isinstance(self.init, str) and self.init == "ridge"
+        return self._starting_form(n_query, n_item, "auto" if is_ridge else self.init)
+
+    def _warn_of_start(self, validation: dict[str, Any]) -> None:
+        outcomes = {kind: validation[kind] for kind in ("overall", "seen", "new")}
+        if outcomes["overall"][3] == 0:
+            told = "there are too few queries to hold some out and judge by them"
+        else:
+            told = (
+                "what was learned does not clearly beat its start on held-out queries "
+                f"({described(validation['measure'], outcomes)})"
+            )
+        warnings.warn(f"{told}: the start is kept.", stacklevel=5)
 
     def _draw_and_learn(
         self,
@@ -237,29 +445,34 @@ class OnlineLearner(TripletLearner):
         rng: np.random.Generator,
         held: HeldOut | None,
         query_weights: np.ndarray | None,
-    ) -> Any:
-        """Learn from drawn triplets; with something held out, publish what does best on it."""
-        start = None if held is None else copied(self.state_)
-        way = Way() if held is None else Way(start, held(self.similarity_).mean())
+    ) -> Way:
+        """Learn from drawn triplets; with something held out, find the best state on the way."""
+        way = Way()
+        if held is not None:
+            way = Way(copied(self.state_), _overall(held, self.similarity_))
         way = self._begun(way, n_triplets)
         learn = self._learner_of(source, queries, items, rng, query_weights)
         with show_progress(self.verbose), self._work(n_triplets) as work:
             for n in self._stretches(n_triplets)[way.stretches :]:
+                if work.interrupted or way.stale >= _PATIENCE:
+                    break
                 if isinstance(source, RelevanceTriplets) and self.hard_negatives > 0:
                     k = min(_RANKED, items.shape[0])
                     source.set_ranking(self._neighbors(self.similarity_, queries, items, k).ids)
                 learn(n, work)
                 way.stretches += 1
                 if held is not None:
-                    mean = held(self.similarity_).mean()
+                    mean = _overall(held, self.similarity_)
                     record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
-                    way.note(self.state_, mean)
+                    way.note(self.state_, mean, self.n_triplets_seen_)
                 self._kept(way)
-                if work.interrupted or way.stale >= _PATIENCE:
-                    break
-        if held is not None and start is not None and way.best is not None:
-            self._publish_best(held, start, way.best)
-        return self
+            way.interrupted = work.interrupted
+        return way
+
+    def _follow_whole(self, stream: Any, queries: Rows, items: Rows) -> Way:
+        """Learn from all triplets of a stream, once."""
+        self._follow(stream, queries, items)
+        return Way(copied(self.state_), n_best=len(stream))
 
     def _stretches(self, n_triplets: int) -> list[int]:
         return list(stretches(n_triplets))
@@ -281,40 +494,6 @@ class OnlineLearner(TripletLearner):
     def _kept(self, way: Way) -> None:
         """Keep how far learning has come where someone may go on from: nowhere by default."""
 
-    def _publish_best(self, held: HeldOut, start: State, best: State) -> None:
-        """Keep the best mixture of start and what was learned, or the start if none beats it.
-
-        What was chosen among many seems better than it is. So many standard errors keep most of
-        what is chance out: random labels pass in one case of twenty or so. One half to choose by
-        and the other to judge by would be stricter, but too weak to let real gains pass.
-        """
-        before = held(self._published(start.W))
-        found = []
-        for share in _SHRINKAGES:
-            W = start.W + start.W.dtype.type(share) * (best.W - start.W)
-            found.append((held(self._published(W)), share, W))
-        after, share, W = max(found, key=lambda option: option[0].mean())
-        gain = after - before
-        error = gain.std(ddof=1) / np.sqrt(len(gain))
-        passes = gain.mean() > max(_ERRORS_TO_PASS * error, 0)
-        self.state_ = best if passes else start
-        if passes:
-            self.state_.W = W
-        else:
-            warnings.warn(
-                f"what was learned does not clearly beat its start on {len(gain)} held-out "
-                f"{self.validation} ({held.measure} {after.mean():.3f}, at the start "
-                f"{before.mean():.3f}): the start is kept.",
-                stacklevel=5,
-            )
-        self.validation_ = {
-            "measure": held.measure,
-            "n_held_out": len(gain),
-            "start": float(before.mean()),
-            "learned": float(after.mean()),
-            "share": share if passes else 0.0,
-        }
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
@@ -322,8 +501,9 @@ class OnlineLearner(TripletLearner):
         return tags
 
 
-def _warn_unvalidated(n: int, what: str) -> None:
-    warnings.warn(
-        f"{n} {what} are too few to hold some out: what is learned is not held to its start.",
-        stacklevel=4,
-    )
+def _overall(held: HeldOut, similarity: Any) -> float:
+    return float(held(similarity)[0].mean())
+
+
+def _validation(measure: str, verdict: Verdict) -> dict[str, Any]:
+    return {"measure": measure, **verdict.outcomes, "published": verdict.passes}

@@ -54,7 +54,7 @@ class TripletLearner(BaseEstimator):
         self._check_parameters()
         queries, items = self._sides_of(queries, items)
         stream = self._stream(triplets, queries, items, weights)
-        self._start(queries.shape[1], items.shape[1])
+        self._start(self._starting_form(queries.shape[1], items.shape[1]))
         return self._follow(stream, queries, items)
 
     def partial_fit_triplets(
@@ -78,7 +78,7 @@ class TripletLearner(BaseEstimator):
         if isinstance(stream, TripletStream):
             refuse_odd_rows(stream, queries, None if items is queries else items)
         if not started:
-            self._start(queries.shape[1], items.shape[1])
+            self._start(self._starting_form(queries.shape[1], items.shape[1]))
         return self._follow(stream, queries, items)
 
     @property
@@ -128,7 +128,7 @@ class TripletLearner(BaseEstimator):
         if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
             raise ValueError("start has seen more triplets than a model that went on from it.")
         merged = cls(**models[0].get_params(deep=False))
-        merged._start(*models[0].state_.W.shape)
+        merged._start(merged._starting_form(*models[0].state_.W.shape))
         before = (0, 0)
         if start is not None:
             merged.state_ = start.state_
@@ -192,10 +192,15 @@ class TripletLearner(BaseEstimator):
     def _stream(self, triplets: Any, queries: Rows, items: Rows, weights: Any) -> Any:
         return TripletStream(triplets, queries, items, weights)
 
-    def _start(self, n_query: int, n_item: int) -> None:
-        W = starting_form(self.init, n_query, n_item, self.dtype, self.normalize)
-        self.state_ = self._kind_of_state().fresh(W)
-        self.n_features_in_ = n_query
+    def _starting_form(self, n_query: int, n_item: int, init: Any = None) -> np.ndarray:
+        """Return W₀; `init` instead of the learner's own, where it is given."""
+        init = self.init if init is None else init
+        return starting_form(init, n_query, n_item, self.dtype, self.normalize)
+
+    def _start(self, form: np.ndarray) -> None:
+        """Begin anew with a form, which becomes the state's own."""
+        self.state_ = self._kind_of_state().fresh(form)
+        self.n_features_in_ = form.shape[0]
         self.n_triplets_seen_ = 0
         self.n_updates_ = 0
         self.history_: list[dict[str, Any]] = []

@@ -24,19 +24,24 @@ class Way:
     best : State or None
         None where nothing is held out to tell.
     best_mean : float, what was held out at the best
+    n_best : int, triplets seen at the best
     stretches : int, done
     stale : int, checks since the best
+    interrupted : bool, whether someone has ended it
     """
 
     best: State | None = None
     best_mean: float = 0.0
+    n_best: int = 0
     stretches: int = 0
     stale: int = 0
+    interrupted: bool = False
 
-    def note(self, state: State, mean: float) -> None:
-        """Take note of a check."""
+    def note(self, state: State, mean: float, n_triplets: int) -> None:
+        """Take note of a check after so many triplets."""
         if mean > self.best_mean:
             self.best, self.best_mean, self.stale = copied(state), mean, 0
+            self.n_best = n_triplets
         else:
             self.stale += 1
 

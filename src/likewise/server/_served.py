@@ -243,7 +243,7 @@ def begun(learner: AROMA, n_query: int, n_item: int) -> AROMA:
     """Return a learner that has a state, if only its start."""
     if not hasattr(learner, "state_"):
         learner._check_parameters()
-        learner._start(n_query, n_item)
+        learner._start(learner._starting_form(n_query, n_item))
         learner.init = "auto"  # a start is made once; the file need not hold it twice
     return learner
 

@@ -8,6 +8,7 @@ from likewise.supervision._sampling import (
     check_relevance,
     click_triplets,
     position_weights,
+    weights_at,
 )
 from likewise.supervision._targets import check_targets, target_neighbors
 from likewise.supervision._triplets import (
@@ -33,4 +34,5 @@ __all__ = [
     "relevant_items",
     "target_neighbors",
     "triplets_of",
+    "weights_at",
 ]

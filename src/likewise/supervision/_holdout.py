@@ -33,6 +33,24 @@ class HoldOut:
         items = queries if same else rng.permutation(np.arange(n_items) % N_SPLITS)
         return cls(queries, items)
 
+    @classmethod
+    def single(
+        cls,
+        n_queries: int,
+        n_items: int,
+        share: float,
+        rng: np.random.Generator,
+        *,
+        same: bool = False,
+    ) -> "HoldOut":
+        """Return one split, number 0, that holds out a share of the queries and of the items."""
+
+        def drawn(n: int) -> np.ndarray:
+            return np.where(rng.permutation(n) < round(share * n), 0, 1)
+
+        queries = drawn(n_queries)
+        return cls(queries, queries if same else drawn(n_items))
+
     def training(self, grades: Any, split: int) -> Any:
         """Return the grades to learn from, as a CSR array of the same shape."""
         from scipy.sparse import csr_array

@@ -88,12 +88,13 @@ class RelevanceTriplets:
     hard : float, default=0.0
         Share of the farther items that are drawn from the top of a ranking, once `set_ranking` has
         given one.
-    queries : array of row numbers, optional
-        The queries to draw from; all that have an item of a positive grade by default.
+    items : bool array of shape (n_items,), optional
+        The items that may be the farther ones; all by default.
 
     Attributes
     ----------
     queries : array of row numbers
+        Those with an item of a positive grade, which are drawn from.
 
     Examples
     --------
@@ -112,7 +113,7 @@ class RelevanceTriplets:
         *,
         negatives: str = "unjudged",
         hard: float = 0.0,
-        queries: Any = None,
+        items: np.ndarray | None = None,
     ) -> None:
         from scipy.sparse import csr_array
 
@@ -123,19 +124,18 @@ class RelevanceTriplets:
         self._hard = hard
         self._judged_only = negatives == "judged"
         self._n_items = grades.shape[1]
+        self._may_be_farther = np.ones(self._n_items, dtype=bool) if items is None else items
+        self._items = np.flatnonzero(self._may_be_farther)
         self._ranking: np.ndarray | None = None
         rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
         chances = grades.data.astype(np.float64)
         if weights is not None:
-            chances = chances * _weights_at(weights, grades)
-        closer = (chances > 0) & (grades.data > _lowest_grades(grades)[rows])
+            chances = chances * weights_at(weights, grades)
+        closer = (chances > 0) & (grades.data > _lowest_grades(grades, len(self._items))[rows])
         self._pairs = csr_array(
             (chances[closer], (rows[closer], grades.indices[closer])), shape=grades.shape
         )
-        has_closer = np.diff(self._pairs.indptr) > 0
-        self.queries = (
-            np.flatnonzero(has_closer) if queries is None else queries[has_closer[queries]]
-        )
+        self.queries = np.flatnonzero(np.diff(self._pairs.indptr) > 0)
         if len(self.queries) == 0:
             raise ValueError(
                 "relevance has no positive grade that is above another, so no item is closer than "
@@ -178,20 +178,20 @@ class RelevanceTriplets:
                 places = rng.integers(self._ranking.shape[1], size=len(hard))
                 top = self._ranking[query[hard], places].astype(np.int64)
                 fits = self._grade_of(query[hard], top) < grade[hard]
+                fits &= self._may_be_farther[top]
                 farther[hard[fits]] = top[fits]
                 hard = hard[~fits]
         pending = np.flatnonzero(farther < 0)
         for _ in range(_TRIES):
             if len(pending) == 0:
                 return farther
-            drawn = rng.integers(self._n_items, size=len(pending))
+            drawn = self._items[rng.integers(len(self._items), size=len(pending))]
             fits = self._grade_of(query[pending], drawn) < grade[pending]
             farther[pending[fits]] = drawn[fits]
             pending = pending[~fits]
         for t in pending:  # nearly every item has the grade or a higher one: look at all of them
-            everything = np.arange(self._n_items)
-            grades = self._grade_of(np.full(self._n_items, query[t]), everything)
-            farther[t] = rng.choice(everything[grades < grade[t]])
+            grades = self._grade_of(np.full(len(self._items), query[t]), self._items)
+            farther[t] = rng.choice(self._items[grades < grade[t]])
         return farther
 
     def _judged_below(
@@ -211,10 +211,10 @@ class RelevanceTriplets:
         return np.where(self._keys[at] == keys, self._grades.data[at], 0)
 
 
-def _lowest_grades(grades: Any) -> np.ndarray:
-    """Return the lowest grade of each query: 0 where an item was not judged."""
+def _lowest_grades(grades: Any, n_items: int) -> np.ndarray:
+    """Return the lowest grade of each query: 0 where one of `n_items` was not judged."""
     lowest = np.zeros(grades.shape[0])
-    full = np.flatnonzero(np.diff(grades.indptr) == grades.shape[1])
+    full = np.flatnonzero(np.diff(grades.indptr) >= n_items)
     for row in full:
         lowest[row] = grades.data[grades.indptr[row] : grades.indptr[row + 1]].min()
     return lowest
@@ -251,7 +251,8 @@ def check_relevance(relevance: Any, queries: Any = None, items: Any = None) -> A
     return grades.astype(np.float64)
 
 
-def _weights_at(weights: Any, grades: Any) -> np.ndarray:
+def weights_at(weights: Any, grades: Any) -> np.ndarray:
+    """Return the weight of each stored grade."""
     checked = weights.tocsr() if is_sparse(weights) else np.asarray(weights)
     if checked.shape != grades.shape:
         raise ValueError(

@@ -119,6 +119,11 @@ class TripletStream:
     def __len__(self) -> int:
         return self._length
 
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all triplets and weights at once."""
+        triplets, weights = zip(*self.blocks(_ROWS_AT_A_TIME), strict=True)
+        return np.concatenate(triplets), np.concatenate(weights)
+
     def blocks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the triplets and weights, in order, at most `size` at a time."""
         if self._path is None:

@@ -1,0 +1,19 @@
+"""Ridge regression towards the start, and offsets for judged items."""
+
+from likewise.learners.ridge._closed_form import (
+    Directions,
+    ItemScores,
+    RidgePath,
+    offset_directions,
+    relevance_path,
+)
+from likewise.learners.ridge._ridge import RidgeSimilarity
+
+__all__ = [
+    "Directions",
+    "ItemScores",
+    "RidgePath",
+    "RidgeSimilarity",
+    "offset_directions",
+    "relevance_path",
+]
