@@ -83,6 +83,11 @@ def open_model(path: str, items: Any = None) -> Any:
     return TableModel(Columns(scale="none").fit(items), model)
 
 
+def offsets_of(model: Any) -> Any:
+    """Return the offsets of judged items that a model has learned; None where it has none."""
+    return getattr(model.estimator, "offsets_", None)
+
+
 def ids_of(table: Any, id_column: str | None) -> list[Any]:
     """Return the ids of a table's rows: of its id column, or else their numbers."""
     import numbers
