@@ -36,6 +36,7 @@ HOMES = {
     "QuantizedDistance": "distances",
     "Ranked": "similarities",
     "RankedDistance": "distances",
+    "RidgeBelief": "learners",
     "RidgeSimilarity": "learners",
     "SeriesDistance": "distances",
     "SiLA": "learners",

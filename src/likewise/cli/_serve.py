@@ -38,8 +38,11 @@ def command(
     label: Annotated[
         str | None, typer.Option(help="A column that is shown, and not compared.")
     ] = None,
+    learner: Annotated[
+        str, typer.Option(help="What learns from feedback: ridge or aroma.")
+    ] = "ridge",
     r: Annotated[
-        float, typer.Option(help="Noise of a comparison: more learns more slowly.")
+        float, typer.Option(help="Of aroma: noise of a comparison; more learns more slowly.")
     ] = 10.0,
     feedback_rate: Annotated[
         float, typer.Option(help="Requests with feedback a second that a client may send.")
@@ -61,6 +64,7 @@ def command(
             port=port,
             token=token,
             engine=engine,
+            learner=learner,
             r=r,
             image_shape=shape(image_shape),
             label=label,

@@ -5,7 +5,7 @@ from likewise.learners._lmnn import LMNN
 from likewise.learners._oasis import OASIS
 from likewise.learners._sila import SiLA
 from likewise.learners._states import DiagonalState, FactoredState, OasisState
-from likewise.learners.ridge import RidgeSimilarity
+from likewise.learners.ridge import RidgeBelief, RidgeSimilarity
 
 __all__ = [
     "AROMA",
@@ -14,6 +14,7 @@ __all__ = [
     "DiagonalState",
     "FactoredState",
     "OasisState",
+    "RidgeBelief",
     "RidgeSimilarity",
     "SiLA",
 ]

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._threads import slices
@@ -15,6 +14,7 @@ from likewise._validation import (
     check_whole_number,
     take,
 )
+from likewise.learners._informative import least_certain, probability
 from likewise.learners._online import OnlineLearner
 from likewise.learners._states import DiagonalState, FactoredState
 from likewise.similarities._rows import paired_products, to_unit_length
@@ -152,9 +152,7 @@ class AROMA(OnlineLearner):
 
         Parameters as in `fit_triplets`.
         """
-        margins, deviations = self._margins(triplets, queries, items)
-        known = np.where(margins == 0, 0.0, np.copysign(np.inf, margins))
-        return np.asarray(ndtr(np.divide(margins, deviations, out=known, where=deviations > 0)))
+        return probability(*self._margins(triplets, queries, items))
 
     def most_informative(
         self, candidates: Any, queries: Any, items: Any = None, n: int = 10
@@ -177,12 +175,7 @@ class AROMA(OnlineLearner):
         """
         check_whole_number(n, "n")
         candidates, _ = triplets_of(candidates)
-        margins, deviations = self._margins(candidates, queries, items)
-        # Where there is no deviation, as of a zero row, an answer would change nothing.
-        certainty = np.full(len(margins), np.inf)
-        np.divide(np.abs(margins), deviations, out=certainty, where=deviations > 0)
-        order = np.argsort(certainty, kind="stable")
-        return np.asarray(candidates)[order[:n]]
+        return np.asarray(candidates)[least_certain(*self._margins(candidates, queries, items), n)]
 
     def _margins(self, triplets: Any, queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the standard deviation of qᵀW(p⁺ − p⁻) of each triplet."""

@@ -10,10 +10,11 @@ import numpy as np
 from likewise._threads import limit_threads, single_threaded_blas
 from likewise.evaluation import goodness
 from likewise.server import _wire as wire
-from likewise.server._gate import WINDOW, held_out_of, margins
 from likewise.server._live import Live
 from likewise.server._records import ItemId, StoredItem
-from likewise.server._service import BASE, Service
+from likewise.server._service import Service
+from likewise.server._standing import Standing, standing
+from likewise.server._start import BASE
 
 _ON_MAP, _IN_GOODNESS, _ON_CURVE = 1_000, 2_000, 200
 _RECALL_QUERIES, _RECALL_AT = 100, 10
@@ -64,7 +65,7 @@ class Explorer:
         place = live.catalogue.places[str(item.id)]
         row = live.query_row(asked)
         with limit_threads(1):
-            both = [s.scores(row, live.catalogue.rows)[0] for s in (base, live)]
+            both = [s.scores(row, s.item_rows)[0] for s in (base, live)]
         for scores in both:
             scores[place] = -np.inf  # it is not a neighbour of itself
         orders = [np.argsort(-scores, kind="stable") for scores in both]
@@ -112,7 +113,7 @@ class Explorer:
             return []
         rows = live.catalogue.rows[chosen]
         before = plane_of(base.scores(rows, rows))
-        after = turned_to(before, plane_of(live.scores(rows, rows)))
+        after = turned_to(before, plane_of(live.scores(rows, live.item_rows[chosen])))
         names = [live.catalogue.list[place].id for place in chosen]
         return list(zip(names, before.tolist(), after.tolist(), strict=True))
 
@@ -140,9 +141,10 @@ class Explorer:
             wire.Lesson(
                 position=v.position,
                 version=v.number,
-                held_out=v.verdict.held_out,
-                right=v.verdict.right,
-                live_right=v.verdict.live_right,
+                overall=wire.Judged(**v.verdict.overall._asdict()),
+                seen=wire.Judged(**v.verdict.seen._asdict()),
+                new=wire.Judged(**v.verdict.new._asdict()),
+                threshold=v.verdict.threshold,
                 promoted=v.promoted is not None,
             )
             for v in marked
@@ -166,16 +168,20 @@ class Explorer:
         found = dict(_NOTHING_JUDGED)
         if len(live.catalogue) == 0 or not live.items_are_queries:
             return found
-        triplets, rows = self._held_out()
-        if triplets:
-            before, after = margins(base.similarity, rows), margins(live.similarity, rows)
+        held = standing(self._service.store, live.version) if self._learns else None
+        if held is not None:
+            before, after = held.before, held.after
             won, lost = (before <= 0) & (after > 0), (before > 0) & (after <= 0)
             found |= {
-                "held_out": len(triplets),
+                "standing": {
+                    kind: dict(zip(("base", "live", "error", "n"), outcome, strict=True))
+                    for kind, outcome in held.outcomes.items()
+                },
+                "held_out": len(held.triplets),
                 "n_won": int(won.sum()),
                 "n_lost": int(lost.sum()),
-                "won": self._outcomes(triplets, before, after, np.flatnonzero(won)),
-                "lost": self._outcomes(triplets, before, after, np.flatnonzero(lost)),
+                "won": self._outcomes(held, np.flatnonzero(won)),
+                "lost": self._outcomes(held, np.flatnonzero(lost)),
                 "goodness": _goodness("comparisons", before, after),
             }
         by_label = self._goodness_of_labels(base, live)
@@ -183,26 +189,17 @@ class Explorer:
         found["served"] = self._service.served_recall(_RECALL_QUERIES, _RECALL_AT)
         return found
 
-    def _held_out(self) -> tuple[list[Any], Any]:
-        store = self._service.store
-        pulse, entry = store.pulse(), store.checkpoint_entry()
-        first = max(0, pulse.applied - WINDOW)
-        triplets = held_out_of(store.entries_at(first, entry), store.undone(entry), first)
-        known = store.vectors([p for t in triplets for p in t[:3] if isinstance(p, int)])
-        sides = [
-            np.array([known[t[side]] if isinstance(t[side], int) else t[side] for t in triplets])
-            for side in range(3)
-        ]
-        return triplets, tuple(side.astype(np.float32) for side in sides)
+    @property
+    def _learns(self) -> bool:
+        return self._service.why_not is None
 
-    def _outcomes(
-        self, triplets: list[Any], before: np.ndarray, after: np.ndarray, which: np.ndarray
-    ) -> list[wire.Outcome]:
+    def _outcomes(self, held: Standing, which: np.ndarray) -> list[wire.Outcome]:
         """Return the comparisons that changed most and whose items are still there."""
         by_revision = {item.revision: item for item in self._service.live.catalogue.list}
         outcomes = []
-        for place in which[np.argsort(-np.abs(after - before)[which], kind="stable")]:
-            items = [by_revision.get(part) for part in triplets[place][:3] if isinstance(part, int)]
+        changes = np.abs(held.after - held.before)[which]
+        for place in which[np.argsort(-changes, kind="stable")]:
+            items = [by_revision.get(part) for part in held.triplets[place] if part is not None]
             if len(items) < 3 or None in items:
                 continue
             query, closer, farther = (self.shown(item) for item in items if item is not None)
@@ -211,8 +208,8 @@ class Explorer:
                     query=query,
                     closer=closer,
                     farther=farther,
-                    margin_before=float(before[place]),
-                    margin_after=float(after[place]),
+                    margin_before=float(held.before[place]),
+                    margin_after=float(held.after[place]),
                 )
             )
             if len(outcomes) == _OUTCOMES:
@@ -253,6 +250,7 @@ def _alone(make: Callable[[], Any]) -> Any:
 _NOTHING_JUDGED: dict[str, Any] = {
     "goodness": None,
     "served": None,
+    "standing": None,
     "held_out": 0,
     "n_won": 0,
     "n_lost": 0,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from likewise.server._records import ItemId, StoredItem, WrongRequestError
+from likewise.server._records import Entry, ItemId, Page, StoredItem, WrongRequestError
 from likewise.server._store import Store
-from likewise.server._wire import MOST_TRIPLETS, FeedbackRequest
-from likewise.supervision import click_triplets
+from likewise.server._wire import MOST_COMPARISONS, FeedbackRequest
+from likewise.supervision import position_weights
 
 Find = Callable[[ItemId], StoredItem]
 _COLUMNS = ("query", "closer", "farther", "weight", "key", "at")
@@ -23,10 +23,10 @@ def digest_of(body: FeedbackRequest) -> str:
     return sha256(body.model_dump_json(exclude={"key"}).encode()).hexdigest()
 
 
-def triplets_of(
+def pages_of(
     body: FeedbackRequest, find: Find, n_query: int | None, *, ids_are_queries: bool
-) -> list[tuple[Any, int, int, float]]:
-    """Return comparisons as the journal keeps them: items by revision, queries maybe as vectors.
+) -> list[Page]:
+    """Return pages as the journal keeps them: items by revision, queries maybe as vectors.
 
     Parameters
     ----------
@@ -51,43 +51,36 @@ def triplets_of(
             )
         return given
 
-    found = []
+    pages = []
     for triplet in body.triplets:
         if str(triplet.closer) == str(triplet.farther):
             raise WrongRequestError(
                 f"closer and farther are both {triplet.closer!r}, and must be two items."
             )
-        pair = find(triplet.closer).revision, find(triplet.farther).revision
-        found.append((query_of(triplet.query), *pair, 1.0))
+        closer, farther = find(triplet.closer).revision, find(triplet.farther).revision
+        pages.append(Page.of_two(query_of(triplet.query), closer, farther))
     for click in body.clicks:
         query = query_of(click.query)
-        shown = [find(name).revision for name in click.shown]
+        shown = tuple(find(name).revision for name in click.shown)
+        if len(set(shown)) < len(shown):
+            raise WrongRequestError("shown names an item twice; the items of a page must differ.")
         chose = click.chose if isinstance(click.chose, list) else [click.chose]
         chosen = {find(name).revision for name in chose}
         if not chosen <= set(shown):
             raise WrongRequestError("chose names an item that is not among those shown.")
-        for closer, farther, weight in _of_click(shown, chosen):
-            found.append((query, closer, farther, weight))
-    if not found:
+        pages.append(Page(query, shown, tuple(item for item in shown if item in chosen)))
+    n_comparisons = sum(page.n_comparisons for page in pages)
+    if not n_comparisons:
         raise WrongRequestError("every item that was shown was chosen: that compares nothing.")
-    if len(found) > MOST_TRIPLETS:
+    if n_comparisons > MOST_COMPARISONS:
         raise WrongRequestError(
-            f"the clicks make {len(found)} comparisons, and {MOST_TRIPLETS} at a time are taken."
+            f"the clicks make {n_comparisons} comparisons; {MOST_COMPARISONS} is the limit."
         )
-    return found
-
-
-def _of_click(shown: list[int], chosen: set[int]) -> Iterator[tuple[int, int, float]]:
-    impressions = [
-        (0, 0, revision, place, int(revision in chosen)) for place, revision in enumerate(shown, 1)
-    ]
-    triplets, weights = click_triplets(np.array(impressions))
-    for (_, closer, farther), weight in zip(triplets.tolist(), weights.tolist(), strict=True):
-        yield closer, farther, weight
+    return pages
 
 
 def exported(store: Store, form: str) -> Iterator[str]:
-    """Yield the journal as CSV or as lines of JSON, without what was taken back."""
+    """Yield the comparisons of the journal as CSV or JSON lines, without what was taken back."""
     if form == "csv":
         yield ",".join(_COLUMNS) + "\n"
     after, undone = 0, store.undone(2**53)
@@ -96,18 +89,30 @@ def exported(store: Store, form: str) -> Iterator[str]:
         kept = [entry for entry in entries if entry.number not in undone]
         names = store.names(_revisions(kept))
         for entry in kept:
-            for query, closer, farther, weight in entry.triplets:
-                asked = names[query] if isinstance(query, int) else query
-                values = (asked, names[closer], names[farther], weight, entry.key, entry.at)
-                yield _line(values, form)
+            for page in entry.pages:
+                asked = names[page.query] if isinstance(page.query, int) else page.query
+                for closer, farther, weight in _comparisons(page):
+                    values = (asked, names[closer], names[farther], weight, entry.key, entry.at)
+                    yield _line(values, form)
 
 
-def _revisions(entries: Iterable[Any]) -> list[int]:
+def _comparisons(page: Page) -> Iterator[tuple[int, int, float]]:
+    """Yield every chosen item with every other, weighted by the place where it was chosen."""
+    weights = position_weights(np.arange(1, len(page.shown) + 1)).tolist()
+    chosen = set(page.chosen)
+    for closer, weight in zip(page.shown, weights, strict=True):
+        if closer in chosen:
+            for farther in page.shown:
+                if farther not in chosen:
+                    yield closer, farther, weight
+
+
+def _revisions(entries: Iterable[Entry]) -> list[int]:
     return [
         part
         for entry in entries
-        for triplet in entry.triplets
-        for part in triplet[:3]
+        for page in entry.pages
+        for part in (page.query, *page.shown)
         if isinstance(part, int)
     ]
 

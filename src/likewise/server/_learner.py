@@ -5,19 +5,23 @@ entry depends on the entries up to it alone, those that were taken back left out
 was killed goes on from its last state to exactly where it would have been.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from likewise._files import from_bytes, to_bytes
-from likewise.server._gate import WINDOW, Marks, held_out_of, is_held_out, judge, margins
-from likewise.server._records import Checkpoint, Entry
-from likewise.server._store import Store
+from likewise._files import from_bytes
+from likewise._threads import single_threaded_blas
+from likewise.server._aroma import SPLIT, AromaMethod
+from likewise.server._evidence import Evidence
+from likewise.server._gate import Marks, judge, judged_pages, verdict_of
+from likewise.server._pages import JudgedPages, Pages
+from likewise.server._records import Checkpoint, Entry, VersionInfo
+from likewise.server._ridge import RidgeMethod, ridge_scores
+from likewise.server._start import Start, form_scores
+from likewise.server._store import Files, Store
 
-_REMEMBERED_VECTORS = 20_000
-_ENTRIES_BETWEEN_PAST, _MOST_PAST = 16, 4
 _PROGRESS_EVERY = 25  # comparisons, once there are as many again
 _SHARE_FOR_KEEPING = 0.2  # of the time, most that is spent on writing states
 
@@ -32,21 +36,23 @@ class Learner:
     """
 
     def __init__(self, store: Store) -> None:
+        self._start = Start.of(store)
         checkpoint = store.checkpoint()
-        if checkpoint is None:
-            raise ValueError("the store has no start to learn from.")
+        assert checkpoint is not None  # since there is a start
         self._store = store
-        self._aroma: Any = from_bytes(checkpoint.state)
         self._entry, self._position = checkpoint.entry, checkpoint.position
-        self._asked, self._foretold = checkpoint.asked, checkpoint.foretold
+        self._predicted, self._correct = checkpoint.predicted, checkpoint.correct
         self._kept_entry = checkpoint.entry
         self._progress: list[tuple[int, int, int]] = []
-        self._vectors: dict[int, np.ndarray] = {}
-        self._past: list[tuple[int, bytes]] = []
-        self._undone = store.undone(self._entry)
         self._marks = Marks()
-        self._live: tuple[int, Any] = (0, None)
         self._not_before = 0.0
+        self._evidence = _evidence_up_to(store, self._start, checkpoint.entry)
+        self._method: RidgeMethod | AromaMethod
+        if store.note("learner") == "aroma":
+            self._method = AromaMethod(store, self._start, self._evidence, checkpoint)
+        else:
+            mark = self._marks.last(self._position)
+            self._method = RidgeMethod(self._start, self._evidence, mark)
 
     def step(self) -> bool:
         """Consume what there is; tell whether there was anything."""
@@ -68,113 +74,102 @@ class Learner:
         self._not_before = finished + (finished - started) / _SHARE_FOR_KEEPING
 
     def _consume(self, entry: Entry) -> None:
-        if entry.undoes is not None:
-            self._take_back(entry)
-        else:
-            self._learn(entry, foretell=True)
-        before, self._position = self._position, entry.first + len(entry.triplets)
-        self._entry = entry.number
-        if entry.number % _ENTRIES_BETWEEN_PAST == 0:
-            self._past = [*self._past[1 - _MOST_PAST :], (entry.number, to_bytes(self._aroma))]
+        self._predict(entry)
+        self._evidence.add(entry)
+        self._method.learn(entry)
+        before, self._position, self._entry = self._position, entry.end, entry.number
         if self._marks.between(before, self._position):
             self._offer_candidate()
 
-    def _learn(self, entry: Entry, *, foretell: bool) -> None:
-        if entry.number in self._undone:
-            return
-        taught = [
-            triplet
-            for position, triplet in enumerate(entry.triplets, entry.first)
-            if not is_held_out(position)
-        ]
-        if not taught:
-            return
-        queries, closer, farther = self._rows(taught)
-        places = np.arange(len(taught))
-        triplets = np.column_stack([places, places, places + len(taught)])
-        items = np.concatenate([closer, farther])
-        if foretell:
-            self._foretell(triplets, queries, items, entry)
-        self._aroma.partial_fit_triplets(
-            triplets, queries, items, weights=[weight for *_, weight in taught]
-        )
-
-    def _foretell(
-        self, triplets: np.ndarray, queries: np.ndarray, items: np.ndarray, entry: Entry
-    ) -> None:
+    def _predict(self, entry: Entry) -> None:
         """See how many comparisons are known before they are learned: an honest measure."""
-        before = self._asked
-        self._asked += len(triplets)
-        self._foretold += int((self._aroma.confidence(triplets, queries, items) > 0.5).sum())
-        few = self._asked <= 20 * _PROGRESS_EVERY
-        if few or before // _PROGRESS_EVERY < self._asked // _PROGRESS_EVERY:
-            end = entry.first + len(entry.triplets)
-            self._progress.append((end, self._asked, self._foretold))
-
-    def _take_back(self, entry: Entry) -> None:
-        """Learn again without an earlier entry, from the last state that did not know it."""
-        target = entry.undoes
-        assert target is not None
-        self._undone.add(target)
-        self._past = [(number, state) for number, state in self._past if number < target]
-        if self._past:
-            number, state = self._past[-1]
-        else:
-            start = self._store.checkpoint(start=True)
-            assert start is not None
-            number, state = 0, start.state
-        self._aroma = from_bytes(state)
-        while number < self._entry:
-            for earlier in self._store.entries(number, min(256, self._entry - number)):
-                self._learn(earlier, foretell=False)
-                number = earlier.number
+        triplets, queries, items = self._evidence.comparisons(entry.pages)
+        if len(triplets) == 0:
+            return
+        before = self._predicted
+        self._predicted += len(triplets)
+        sure = self._method.confidence(triplets, queries, items)
+        self._correct += int((sure > 0.5).sum())
+        few = self._predicted <= 20 * _PROGRESS_EVERY
+        if few or before // _PROGRESS_EVERY < self._predicted // _PROGRESS_EVERY:
+            self._progress.append((entry.end, self._predicted, self._correct))
 
     def _offer_candidate(self) -> None:
         """Judge what is known by what was held out, and write it down with the verdict."""
-        window = max(0, self._position - WINDOW)
-        held = held_out_of(self._store.entries_at(window, self._entry), self._undone, window)
-        if not held:
-            return
-        rows = self._rows(held)
-        candidate = self._aroma.similarity_
-        ours = margins(candidate, rows)
-        written = False
+        pages = self._evidence.pages()
+        self._method.reach(self._marks.last(self._position), pages)
+        first, tests = self._store.judging()
+        which = judged_pages(pages, first, self._method.splits)
+        written = which is None
         while not written:  # again where someone has promoted another version meanwhile
-            version, live = self._live_similarity()
-            verdict = judge(ours, margins(live, rows), version)
-            written = self._store.keep(
-                self._checkpoint(), self._progress, (to_bytes(candidate), verdict)
-            )
-        self._kept()
+            assert which is not None
+            number, live = self._live_scores(pages)
+            with single_threaded_blas():
+                values = judge(
+                    pages,
+                    which,
+                    lambda judged, split: self._method.scores(pages, judged, split),
+                    live,
+                    self._method.splits,
+                )
+            if values[0].shape[1] == 0:
+                return
+            form, step, verdict = verdict_of(*values, live=number, test=tests + 1)
+            candidate = self._method.candidate(form, step, pages, verdict)
+            written = self._store.keep(self._checkpoint(), self._progress, candidate)
+            if written:
+                self._kept()
 
-    def _live_similarity(self) -> tuple[int, Any]:
-        version = self._store.pulse().live
-        if version != self._live[0]:
-            self._live = version, from_bytes(self._store.similarity(version))
-        return self._live
+    def _live_scores(self, pages: Pages) -> tuple[int, Any]:
+        number = self._store.pulse().live
+        version = next(v for v in self._store.versions() if v.number == number)
+        return number, live_scores(version, self._store.files(number), pages, self._start)
 
     def _checkpoint(self) -> Checkpoint:
-        return Checkpoint(
-            self._entry, self._position, self._asked, self._foretold, to_bytes(self._aroma)
-        )
+        counts = self._predicted, self._correct
+        return Checkpoint(self._entry, self._position, *counts, *self._method.states())
 
     def _kept(self) -> None:
         self._kept_entry = self._entry
         self._progress = []
 
-    def _rows(
-        self, triplets: Sequence[tuple[Any, int, int, float]]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return queries, closer and farther items, a row for each comparison."""
-        revisions = {p for q, c, f, _ in triplets for p in (q, c, f) if isinstance(p, int)}
-        if len(self._vectors) > _REMEMBERED_VECTORS:
-            self._vectors.clear()
-        missing = [revision for revision in revisions if revision not in self._vectors]
-        self._vectors.update(self._store.vectors(missing))
-        known = self._vectors
-        queries = [known[q] if isinstance(q, int) else q for q, *_ in triplets]
-        return (
-            np.array(queries, dtype=np.float32),
-            np.array([known[closer] for _, closer, _, _ in triplets], dtype=np.float32),
-            np.array([known[farther] for _, _, farther, _ in triplets], dtype=np.float32),
-        )
+
+def live_scores(
+    version: VersionInfo, files: Files, pages: Pages, start: Start
+) -> Callable[[JudgedPages, int], np.ndarray | None]:
+    """Return what scores a split's pages by a version, learned again without what it holds out.
+
+    The model file's version has learned nothing here. Of AROMA's there is the twin, for one split.
+    A version that an earlier likewise has learned is taken as it is.
+    """
+    recipe = version.recipe
+
+    def scores(judged: JudgedPages, split: int) -> np.ndarray | None:
+        if recipe is not None and recipe.learner == "ridge":
+            training = pages.relevance(split, until=version.position)
+            alphas, gammas = (recipe.alpha,), (recipe.gamma,)
+            return ridge_scores(pages, judged, training, start, alphas, gammas)[0, 0]
+        if recipe is not None:
+            if split != SPLIT:
+                return None
+            assert files.twin is not None
+            return form_scores(pages, judged, start.form(from_bytes(files.twin)))
+        W = start.W if version.origin == "file" else start.form(from_bytes(files.similarity))
+        return form_scores(pages, judged, W)
+
+    return scores
+
+
+def journal_pages(store: Store, start: Start) -> Pages:
+    """Return all pages that the learner has consumed."""
+    return _evidence_up_to(store, start, store.checkpoint_entry()).pages()
+
+
+def _evidence_up_to(store: Store, start: Start, last_entry: int) -> Evidence:
+    evidence = Evidence(store, normalize=start.normalize)
+    number = 0
+    while number < last_entry:
+        for entry in store.entries(number, min(256, last_entry - number)):
+            evidence.add(entry)
+            number = entry.number
+    return evidence

@@ -119,7 +119,6 @@ def _first_line() -> bytes:
 
 def _learn(pipe: _Pipe) -> None:
     """Wait to be the only learner, then learn until the pipe ends."""
-    from likewise.learners import AROMA  # noqa: F401 (a state read from a store is one)
     from likewise.server._learner import Learner
     from likewise.server._open import open_store
 

@@ -61,6 +61,7 @@ class PostgresStore(Store):
             self._connection.execute("select pg_advisory_xact_lock(%s, %s)", [_OUR_LOCK, _MAKING])
             for statement in table_statements(**_TYPES):
                 self._connection.execute(statement)
+            self._migrate(_TYPES["binary"])
         pgvector.register_vector(self._connection)
 
     @contextmanager
@@ -103,6 +104,14 @@ class PostgresStore(Store):
     def _run_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(sql.replace("?", "%s"), many)
+
+    def _columns(self, table: str) -> set[str]:
+        found = self._run(
+            "select column_name from information_schema.columns "
+            "where table_schema = current_schema() and table_name = ?",
+            [table],
+        )
+        return {name for (name,) in found}
 
     def _packed(self, vector: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(vector, dtype=np.float32)

@@ -1,7 +1,8 @@
 """What a store holds, as plain values; and what it refuses."""
 
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,52 +40,142 @@ class StoredItem:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One line of the journal: comparisons, or that those of another line are taken back.
+class Page:
+    """What was shown for a query, in order, and what of it was chosen.
 
-    `triplets` are (query, closer, farther, weight): revisions of items, the query maybe a vector.
+    The query is a revision of an item or a vector; `shown` and `chosen` are revisions. A comparison
+    that was given as such is a page of two.
+    """
+
+    query: Any
+    shown: tuple[int, ...]
+    chosen: tuple[int, ...]
+
+    @classmethod
+    def of_two(cls, query: Any, closer: int, farther: int) -> "Page":
+        """Return a comparison as a page."""
+        return cls(query, (closer, farther), (closer,))
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons: every chosen item with every other that was shown."""
+        return len(self.chosen) * (len(self.shown) - len(self.chosen))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the journal: pages, or that those of another line are taken back.
+
+    `first` is the position of its first comparison; positions count comparisons.
     """
 
     number: int
     first: int
-    triplets: tuple[tuple[Any, int, int, float], ...]
+    pages: tuple[Page, ...]
     undoes: int | None
     key: str
     at: float
+
+    @property
+    def end(self) -> int:
+        """Position after its last comparison."""
+        return self.first + sum(page.n_comparisons for page in self.pages)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """A learner's state after the entries up to `entry`, and `position` comparisons.
 
-    `asked` of those it was asked about before it learned from them, and `foretold` so many rightly.
+    Number of comparisons `predicted` before training on them, and how many of those were `correct`.
+    `twin` is the state without what is held out, for learners that keep one.
     """
 
     entry: int
     position: int
-    asked: int
-    foretold: int
+    predicted: int
+    correct: int
     state: bytes
+    twin: bytes | None = None
+
+
+class Judged(NamedTuple):
+    """Means over held-out queries; None where there are too few.
+
+    Attributes
+    ----------
+    live, candidate : float or None
+    error : float or None
+        Standard error of candidate − live, paired by query.
+    n : int
+        Queries.
+    """
+
+    live: float | None
+    candidate: float | None
+    error: float | None
+    n: int
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A candidate on what was held out, beside the version that was live."""
+    """A candidate beside the version that was live, on pages of queries held out.
 
-    held_out: int
-    right: int
-    live_right: int
-    won: int
-    lost: int
+    Attributes
+    ----------
+    live : int
+        The version it was compared with.
+    overall, seen, new : Judged
+        Over all chosen items, over those that training had, and over those it had not.
+    test : int
+        Number of the test since the last automatic promotion, from 1.
+    threshold : float
+        Standard errors that the overall gain must exceed.
+    passes : bool
+    """
+
     live: int
+    overall: Judged
+    seen: Judged
+    new: Judged
+    test: int
+    threshold: float
+    passes: bool
 
-    @property
-    def beats(self) -> bool:
-        """Whether it wins by more than one and a half standard errors of chance.
 
-        Candidates come again and again, and with less luck would be let through before long.
-        """
-        return self.won - self.lost > 1.5 * (self.won + self.lost) ** 0.5
+@dataclass(frozen=True)
+class Recipe:
+    """How a version is learned from the pages up to its position.
+
+    Attributes
+    ----------
+    learner : {"ridge", "aroma"}
+    alpha : float
+        Weight of the start in queries; infinity keeps the start.
+    gamma : float
+        Step of the offsets; 0 is none.
+    share : float
+        Share of what AROMA learned.
+    """
+
+    learner: Literal["ridge", "aroma"]
+    alpha: float = inf
+    gamma: float = 0.0
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A version to be written: how it was learned, what that gave, and the verdict on it.
+
+    `similarity`, `offsets` and `twin` are model files; offsets have revisions of items as ids. The
+    twin is the same without what is held out.
+    """
+
+    recipe: Recipe
+    verdict: Verdict
+    similarity: bytes
+    offsets: bytes | None = None
+    twin: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +188,7 @@ class VersionInfo:
     created: float
     promoted: float | None
     held: bool
+    recipe: Recipe | None
     verdict: Verdict | None
     available: bool
 

@@ -1,5 +1,6 @@
 """The API: search, feedback, teaching, versions and items."""
 
+from math import isinf
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -7,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from likewise.server import _wire as wire
 from likewise.server._feedback import exported
-from likewise.server._records import VersionInfo
+from likewise.server._records import Verdict, VersionInfo
 from likewise.server._state import Shared, on_one_thread
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -105,7 +106,7 @@ async def models(state: Shared) -> wire.Models:
 
 
 def _shown(version: VersionInfo, live: int) -> wire.ModelVersion:
-    verdict = version.verdict
+    verdict, recipe = version.verdict, version.recipe
     status: Any = "rejected"
     if version.number == live:
         status = "live"
@@ -117,12 +118,21 @@ def _shown(version: VersionInfo, live: int) -> wire.ModelVersion:
         version=version.number,
         status=status,
         origin="file" if version.origin == "file" else "learned",
+        learner=None if recipe is None else recipe.learner,
+        **{"lambda": None if recipe is None or isinf(recipe.alpha) else recipe.alpha},
+        gamma=0.0 if recipe is None else recipe.gamma,
+        share=recipe.share if recipe is not None and recipe.learner == "aroma" else None,
         position=version.position,
         created=version.created,
         promoted=version.promoted,
-        judged=None if verdict is None else wire.Judged(**vars(verdict)),
+        judged=None if verdict is None else _judged(verdict),
         available=version.available,
     )
+
+
+def _judged(verdict: Verdict) -> wire.Verdict:
+    kinds = {kind: getattr(verdict, kind)._asdict() for kind in ("overall", "seen", "new")}
+    return wire.Verdict(**{**vars(verdict), **kinds})
 
 
 @router.post("/models/{version}/promote", summary="Make a version live")

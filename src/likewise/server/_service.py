@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from likewise._files import from_bytes, to_bytes
+from likewise._files import to_bytes
 from likewise.index import Index
 from likewise.server import _wire as wire
 from likewise.server._catalogue import Catalogue
-from likewise.server._feedback import digest_of, triplets_of
+from likewise.server._feedback import digest_of, pages_of
 from likewise.server._learning import LearningProcess
-from likewise.server._live import Live
+from likewise.server._live import Live, Version, fields_of
 from likewise.server._open import open_store
 from likewise.server._records import (
     ItemId,
@@ -30,12 +30,11 @@ from likewise.server._records import (
 )
 from likewise.server._served import Served, begun, open_model
 from likewise.server._settings import Settings
+from likewise.server._start import BASE
 from likewise.server._wire import MOST_FEATURES
-from likewise.similarities import Similarity
 
 _LOOK_EVERY = 0.1  # seconds between looks at what others have changed in the store
 _QUICK = 2_000_000  # numbers to look at: about half a millisecond
-BASE = 1  # the version that the model file holds
 
 
 class Service:
@@ -56,9 +55,9 @@ class Service:
         self.store = open_store(settings.place, schema=settings.schema)
         try:
             self._begin()
-            base = self._similarity(BASE)
-            self._index = Index(base, settings.engine)
-            self.live = Live(self.served, BASE, base, Catalogue())
+            base = self._version(BASE)
+            self._index = base.index(settings.engine, Catalogue())
+            self.live = Live(self.served, base, Catalogue())
             self._following = Lock()
             self.follow()
         except BaseException:
@@ -109,6 +108,7 @@ class Service:
                 learner = begun(self.served.learner, self.served.n_query_features or width, width)
                 start = to_bytes(learner)
             self.store.begin({"model": digest}, to_bytes(self.served.similarity), start)
+        self.store.choose_learner(self.settings.learner)
         if items is not None:
             rows, file_digest = items
             self.store.put_items(rows, digest=file_digest)
@@ -130,16 +130,26 @@ class Service:
         """Take over what has changed in the store: items, and the live version."""
         with self._following:
             pulse, live = self.store.pulse(), self.live
-            catalogue, version, similarity = live.catalogue, live.version, live.similarity
+            catalogue, what = live.catalogue, live.what
             if pulse.change != catalogue.change:
                 catalogue = self._changed(catalogue)
-            if pulse.live != version:
-                version, similarity = pulse.live, self._similarity(pulse.live)
-                self._index.swap(similarity)
-            if catalogue is not live.catalogue or version != live.version:
+            if pulse.live != what.number:
+                what = self._version(pulse.live)
+                self._index = self._index_by(what, catalogue)
+            if catalogue is not live.catalogue or what is not live.what:
                 # One assignment: whoever searches has the old one or the new one, whole.
-                self.live = Live(self.served, version, similarity, catalogue)
+                self.live = Live(self.served, what, catalogue)
             return pulse
+
+    def _index_by(self, what: Version, catalogue: Catalogue) -> Index:
+        """Return the index of a version that becomes live.
+
+        Where no item moves, the similarity of the index is exchanged. Else another index is filled
+        beside it, so that no search sees a new similarity with old offsets.
+        """
+        if what.offsets is None and self.live.what.offsets is None:
+            return self._index.swap(what.similarity)
+        return what.index(self.settings.engine, catalogue)
 
     def _changed(self, catalogue: Catalogue) -> Catalogue:
         """Return the catalogue as the store has it now, and bring the index there."""
@@ -154,22 +164,26 @@ class Service:
             items = [item for item in came if (str(item.id) in catalogue.items) is known]
             if items:
                 put = self._index.update if known else self._index.add
-                put([str(i.id) for i in items], np.array([i.vector for i in items]), _fields(items))
+                rows = np.array([item.vector for item in items])
+                put([str(item.id) for item in items], rows, fields_of(items))
         if gone:
             self._index.remove(gone)
         return catalogue.after(came, set(gone), change)
 
     @lru_cache(maxsize=4)  # noqa: B019 (a server has one service)
-    def _similarity(self, version: int) -> Similarity:
-        found: Similarity = from_bytes(self.store.similarity(version))
-        return found
+    def _version(self, number: int) -> Version:
+        return Version.read(number, self.store.files(number))
 
     def at(self, version: int | None) -> Live:
         """Return what answers now, or what would with another version."""
         live = self.live
         if version is None or version == live.version:
             return live
-        return Live(self.served, version, self._similarity(version), live.catalogue)
+        return self._at(version, live.catalogue)
+
+    @lru_cache(maxsize=2)  # noqa: B019 (a server has one service)
+    def _at(self, version: int, catalogue: Catalogue) -> Live:
+        return Live(self.served, self._version(version), catalogue)
 
     @property
     def why_not(self) -> str | None:
@@ -201,30 +215,23 @@ class Service:
         if live.version != self.live.version:
             return live, _searched(self._index_of(live.version, live.catalogue), row, k, where)
         while True:
-            live = self.live
-            if self._index.similarity is live.similarity:
-                found = _searched(self._index, row, k, where)
-                if self._index.similarity is live.similarity:
+            live, index = self.live, self._index
+            if index.similarity is live.similarity:
+                found = _searched(index, row, k, where)
+                if index.similarity is live.similarity:
                     return live, found
             sleep(0.001)  # the one has been exchanged, the other is about to be
 
     @lru_cache(maxsize=2)  # noqa: B019 (a server has one service)
     def _index_of(self, version: int, catalogue: Catalogue) -> Index:
         """Return the items under another version than the live one."""
-        items = catalogue.list
-        index = Index(self._similarity(version), "exact")
-        return (
-            index
-            if not items
-            else index.add([str(i.id) for i in items], catalogue.rows, _fields(items))
-        )
+        return self._version(version).index("exact", catalogue)
 
     def score(self, asked: wire.ScoreRequest) -> wire.ScoreAnswer:
         """Score some items with a query."""
         live = self._knowing(asked, *asked.items)
         items = [live.catalogue.item(name) for name in asked.items]
-        rows = np.array([item.vector for item in items])
-        scores = live.scores(live.query_row(asked), rows)[0].tolist()
+        scores = live.scores(live.query_row(asked), live.what.moved(items))[0].tolist()
         pairs = zip(items, scores, strict=True)
         return wire.ScoreAnswer(scores=_matches(pairs), model=live.version)
 
@@ -232,7 +239,7 @@ class Service:
         """Say why an item scores as it does."""
         live = self._knowing(asked, asked.item)
         item = live.catalogue.item(asked.item)
-        why = live.explain(live.query_row(asked), item.vector, asked.top)
+        why = live.explain(live.query_row(asked), item, asked.top)
         if not isfinite(why.score):
             raise WrongRequestError(
                 "the score is beyond the range of numbers: scale the query down."
@@ -277,13 +284,13 @@ class Service:
         if known is not None:
             return known
         live = self.live
-        triplets = triplets_of(
+        pages = pages_of(
             body,
             self.item,
             self.served.n_query_features or live.n_item_features,
             ids_are_queries=live.items_are_queries,
         )
-        accepted = self.store.append(key, digest, triplets)
+        accepted = self.store.append(key, digest, pages)
         self._wake()
         return accepted
 
@@ -373,13 +380,3 @@ def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[wire.Match]:
     if not all(isfinite(match.score) for match in matches):
         raise WrongRequestError("the scores are beyond the range of numbers: scale the query down.")
     return matches
-
-
-def _fields(items: Sequence[StoredItem]) -> dict[str, list[Any]]:
-    """Return the cells of rows, column by column, for searches that are filtered."""
-    names = dict.fromkeys(name for item in items for name in item.row if name != "image")
-    return {name: [_value(item.row.get(name)) for item in items] for name in names}
-
-
-def _value(cell: Any) -> Any:
-    return cell if isinstance(cell, str | int | float | bool) else None

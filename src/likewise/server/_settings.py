@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
+LEARNERS = ("ridge", "aroma")
 _SHORTEST_TOKEN = 16
 
 
@@ -28,6 +29,8 @@ class Settings:
         What every request must bring, as ``Authorization: Bearer``.
     engine : str, default="auto"
         What searches: as in `likewise.Index`.
+    learner : {"ridge", "aroma"}, default="ridge"
+        What learns from feedback; another one than before begins again with the first feedback.
     r : float, default=10.0
         AROMA's, where learning starts afresh: a few comparisons should improve what is there, and
         not turn it upside down (see ``python -m benchmarks teach``).
@@ -51,6 +54,7 @@ class Settings:
     port: int = 8000
     token: str | None = None
     engine: str = "auto"
+    learner: str = "ridge"
     r: float = 10.0
     image_shape: tuple[int, int] | None = None
     label: str | None = None
@@ -73,6 +77,10 @@ class Settings:
             raise ValueError(
                 f"host {self.host} can be reached from elsewhere, so a token is needed: give "
                 "--token, or LIKEWISE_TOKEN in the environment."
+            )
+        if self.learner not in LEARNERS:
+            raise ValueError(
+                f"learner must be {' or '.join(LEARNERS)}, but {self.learner!r} was given."
             )
         for name in ("most_bytes", "feedback_rate", "timeout", "r"):
             if not getattr(self, name) > 0:

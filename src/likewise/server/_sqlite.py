@@ -42,8 +42,12 @@ class SqliteStore(Store):
             with self._transaction():
                 for statement in table_statements(**_TYPES):
                     self._connection.execute(statement)
+                self._migrate(_TYPES["binary"])
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{path} cannot be used as a store: {error}.") from error
+        except ValueError:
+            self._connection.close()
+            raise
 
     @contextmanager
     def _transaction(self, *, reads: bool = False) -> Iterator[None]:
@@ -73,6 +77,9 @@ class SqliteStore(Store):
 
     def _run_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(sql, many)
+
+    def _columns(self, table: str) -> set[str]:
+        return {name for (name,) in self._run("select name from pragma_table_info(?)", [table])}
 
     def _packed(self, vector: np.ndarray) -> bytes:
         return np.ascontiguousarray(vector, dtype="<f4").tobytes()

@@ -9,9 +9,11 @@ from likewise._files import from_bytes
 from likewise._threads import limit_threads
 from likewise.server._live import Live
 from likewise.server._records import NotPossibleError
+from likewise.server._ridge import belief
+from likewise.server._start import Start
 from likewise.server._store import Store
 
-_QUERIES, _PARTNERS, _POOL = 40, 25, 600
+_POOL = 600
 
 
 class Teacher:
@@ -21,7 +23,7 @@ class Teacher:
     ----------
     store : Store
     seed : optional
-        For questions that can be foretold.
+        For questions that can be repeated.
     """
 
     def __init__(self, store: Store, seed: Any = None) -> None:
@@ -31,13 +33,17 @@ class Teacher:
         self._known: tuple[int, Any] = (-1, None)
 
     def learner(self) -> Any:
-        """Return the learner as it was last written down."""
+        """Return what the learner believes, as it was last written down."""
         entry = self._store.checkpoint_entry()
         if entry != self._known[0]:
             checkpoint = self._store.checkpoint()
             if checkpoint is None:
                 raise NotPossibleError("nothing can be learned here.")
-            self._known = checkpoint.entry, from_bytes(checkpoint.state)
+            begun = checkpoint.entry > 0 or self._store.note("learner") == "aroma"
+            believed = (
+                from_bytes(checkpoint.state) if begun else belief(None, Start.of(self._store), 0)
+            )
+            self._known = checkpoint.entry, believed
         return self._known[1]
 
     def question(self, live: Live, strategy: str) -> tuple[tuple[int, int, int], float]:

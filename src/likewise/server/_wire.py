@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_v
 MOST_MATCHES = 1_000
 MOST_FEATURES = 16_000  # what pgvector stores
 MOST_TRIPLETS = 1_000
+MOST_COMPARISONS = 10_000  # that the pages of one request make
 MOST_ITEMS = 1_000
 MOST_LETTERS = 20_000
 
@@ -184,14 +185,24 @@ class Question(BaseModel):
 
 
 class Judged(BaseModel):
-    """A version on the comparisons held out when it was made, beside the one then live."""
+    """Means over held-out queries, and the standard error of candidate − live."""
 
-    held_out: int
-    right: int
-    live_right: int
-    won: int
-    lost: int
-    live: int
+    live: float | None
+    candidate: float | None
+    error: float | None
+    n: int = Field(description="Queries.")
+
+
+class Verdict(BaseModel):
+    """A version on pages of held-out queries, beside the one then live."""
+
+    live: int = Field(description="The version that was live.")
+    overall: Judged
+    seen: Judged = Field(description="Over chosen items that training had.")
+    new: Judged = Field(description="Over chosen items that training did not have.")
+    test: int = Field(description="Number of the test since the last automatic promotion.")
+    threshold: float = Field(description="Standard errors that the overall gain must exceed.")
+    passes: bool
 
 
 class ModelVersion(BaseModel):
@@ -200,10 +211,18 @@ class ModelVersion(BaseModel):
     version: int
     status: Literal["live", "retired", "rejected", "kept"]
     origin: Literal["file", "learned"]
+    learner: Literal["ridge", "aroma"] | None = Field(
+        description="None for the model file, and for versions of an earlier likewise."
+    )
+    penalty: float | None = Field(
+        alias="lambda", description="Weight of the start, in queries; null is infinity."
+    )
+    gamma: float = Field(description="Step of the offsets of judged items; 0 is none.")
+    share: float | None = Field(description="Share of what AROMA learned.")
     position: int = Field(description="Comparisons consumed when it was made.")
     created: float
     promoted: float | None
-    judged: Judged | None
+    judged: Verdict | None
     available: bool = Field(description="Whether it can be promoted; old ones that never were go.")
 
 
@@ -315,18 +334,36 @@ class Lesson(BaseModel):
 
     position: int
     version: int
-    held_out: int
-    right: int
-    live_right: int
+    overall: Judged
+    seen: Judged
+    new: Judged
+    threshold: float
     promoted: bool
 
 
 class Progress(BaseModel):
-    """Comparisons foretold before they were learned from, summed up to a position."""
+    """Comparisons predicted before they were learned from, summed up to a position."""
 
     position: int
     asked: int
     right: int
+
+
+class Stands(BaseModel):
+    """Means over held-out queries of the model file and of the live version."""
+
+    base: float | None
+    live: float | None
+    error: float | None = Field(description="Standard error of live − base.")
+    n: int
+
+
+class Standing(BaseModel):
+    """The live version beside the model file, learned again without the queries that judge it."""
+
+    overall: Stands
+    seen: Stands
+    new: Stands
 
 
 class Outcome(BaseModel):
@@ -356,7 +393,8 @@ class Quality(BaseModel):
     lessons: list[Lesson]
     progress: list[Progress]
     served: ServedRecall | None
-    held_out: int
+    standing: Standing | None
+    held_out: int = Field(description="Comparisons of held-out queries.")
     n_won: int
     n_lost: int
     won: list[Outcome]

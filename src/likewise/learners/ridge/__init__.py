@@ -1,5 +1,6 @@
 """Ridge regression towards the start, and offsets for judged items."""
 
+from likewise.learners.ridge._belief import RidgeBelief
 from likewise.learners.ridge._closed_form import (
     Directions,
     ItemScores,
@@ -12,6 +13,7 @@ from likewise.learners.ridge._ridge import RidgeSimilarity
 __all__ = [
     "Directions",
     "ItemScores",
+    "RidgeBelief",
     "RidgePath",
     "RidgeSimilarity",
     "offset_directions",

@@ -36,6 +36,10 @@ class Database(ABC):
         """Run one statement for each of many tuples of values."""
 
     @abstractmethod
+    def _columns(self, table: str) -> set[str]:
+        """Return the names of a table's columns."""
+
+    @abstractmethod
     def _packed(self, vector: np.ndarray) -> Any:
         """Return a vector as the database takes it."""
 

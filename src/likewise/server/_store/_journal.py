@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from time import time
 from typing import Any
 
-from likewise.server._records import Entry, KeyTakenError, NotThereError
+from likewise.server._records import Entry, KeyTakenError, NotThereError, Page
 from likewise.server._store._database import Database
 
 _ENTRY = "number, first, body, undoes, key, at"
@@ -19,17 +19,17 @@ class Journal(Database):
         with self._transaction(reads=True):
             return self._known_answer(key, digest)
 
-    def append(self, key: str, digest: str, triplets: Sequence[Sequence[Any]]) -> int:
-        """Write comparisons down for good, or find them there already; return how many they are."""
+    def append(self, key: str, digest: str, pages: Sequence[Page]) -> int:
+        """Write pages down for good, or find them there already; return their comparisons."""
         with self._transaction():
             number = self._count("entry", 1)  # from here on nobody else writes
             known = self._known_answer(key, digest)
             if known is not None:
                 self._count("entry", -1)
                 return known
-            size = len(triplets)
+            size = sum(page.n_comparisons for page in pages)
             first = self._count("position", size) - size
-            self._add_entry(number, key, digest, first, size, json.dumps(triplets), None)
+            self._add_entry(number, key, digest, first, size, body_of(pages), None)
             return size
 
     def undo(self, key: str) -> int:
@@ -55,16 +55,6 @@ class Journal(Database):
             rows = self._run(
                 f"select {_ENTRY} from entry where number > ? order by number limit ?",
                 [after, most],
-            )
-        return [_entry(row) for row in rows]
-
-    def entries_at(self, first: int, last_entry: int) -> list[Entry]:
-        """Return the entries with comparisons at positions from `first` on, up to an entry."""
-        with self._transaction(reads=True):
-            rows = self._run(
-                f"select {_ENTRY} from entry where first + size > ? and number <= ? "
-                "order by number",
-                [first, last_entry],
             )
         return [_entry(row) for row in rows]
 
@@ -101,7 +91,12 @@ class Journal(Database):
         )
 
 
+def body_of(pages: Sequence[Page]) -> str:
+    """Return pages as an entry keeps them."""
+    return json.dumps([(page.query, page.shown, page.chosen) for page in pages])
+
+
 def _entry(row: tuple[Any, ...]) -> Entry:
     number, first, body, undoes, key, at = row
-    triplets = tuple((q, c, f, w) for q, c, f, w in json.loads(body))
-    return Entry(number, first, triplets, undoes, key, at)
+    pages = tuple(Page(q, tuple(shown), tuple(chosen)) for q, shown, chosen in json.loads(body))
+    return Entry(number, first, pages, undoes, key, at)

@@ -20,7 +20,8 @@ create index if not exists entry_end on entry ((first + size));
 create unique index if not exists entry_undoes on entry (undoes) where undoes is not null;
 create table if not exists checkpoint (
     name text primary key, entry {whole} not null, position {whole} not null,
-    asked {whole} not null, foretold {whole} not null, state {binary} not null
+    asked {whole} not null, foretold {whole} not null, state {binary} not null,
+    twin {binary}
 );
 create table if not exists progress (
     position {whole} primary key, asked {whole}, foretold {whole}
@@ -28,7 +29,7 @@ create table if not exists progress (
 create table if not exists version (
     number {whole} primary key, origin text not null, position {whole} not null,
     created {real} not null, promoted {real}, held integer not null, verdict text,
-    similarity {binary}
+    similarity {binary}, recipe text, offsets {binary}, twin {binary}
 )
 """
 

@@ -4,9 +4,10 @@ from likewise.server._records import Checkpoint, Pulse
 from likewise.server._store._items import Items
 from likewise.server._store._journal import Journal
 from likewise.server._store._learned import Learned
+from likewise.server._store._migration import Migration
 
 
-class Store(Items, Journal, Learned):
+class Store(Items, Journal, Learned, Migration):
     """Items, the journal and what was learned, in tables of their own."""
 
     def begin(self, notes: dict[str, str], similarity: bytes, start: bytes | None) -> None:
@@ -17,9 +18,17 @@ class Store(Items, Journal, Learned):
                 return
             for name, value in {**notes, "live": "1", "gate": "open"}.items():
                 self._set_note(name, value)
-            self._add_version("file", 0, similarity, None, held=False, promoted=True)
+            self._add_version("file", 0, similarity, promoted=True)
             if start is not None:
                 self._set_checkpoint("start", Checkpoint(0, 0, 0, 0, start))
+
+    def choose_learner(self, name: str) -> None:
+        """Note which learner learns; another than before begins again from the first entry."""
+        with self._transaction():
+            self._count("version", 0)
+            if self._note("learner") != name:
+                self._set_note("learner", name)
+                self._forget_progress()
 
     def pulse(self) -> Pulse:
         """Return what changes, all at one moment."""

@@ -1,0 +1,153 @@
+"""RidgeBelief: a form learned by ridge regression, and how certain it is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise._threads import single_threaded_blas, slices
+from likewise._validation import Rows, check_number, check_rows, check_whole_number, take
+from likewise.learners._informative import least_certain, probability
+from likewise.similarities._rows import frozen_map, map_rows, paired_products, to_unit_length
+from likewise.supervision import check_triplets, triplets_of
+
+_TRIPLETS_AT_A_TIME = 4096
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RidgeBelief:
+    """W, and the variance σ² qᵀAq |p⁺ − p⁻|² of the margin qᵀW(p⁺ − p⁻) of a triplet.
+
+    It is the posterior of ridge regression: every column of W has the covariance σ²A.
+
+    Parameters
+    ----------
+    W : array of shape (n_query_features, n_item_features)
+    A : array of shape (n_query_features, n_query_features)
+        (QᵀQ + λI)⁻¹ over the queries that were learned from.
+    variance : float
+        σ², of a coordinate of what a query should find.
+    normalize : bool, default=True
+        Whether rows are compared at unit length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from likewise.learners import RidgeBelief
+    >>> rows = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> belief = RidgeBelief.learned(rows[:1], rows[1:2], np.eye(2), alpha=1.0)
+    >>> belief.confidence([[0, 1, 2], [2, 1, 0]], rows).round(2)
+    array([0.75, 0.77])
+    """
+
+    W: np.ndarray
+    A: np.ndarray
+    variance: float
+    normalize: bool = True
+
+    def __post_init__(self) -> None:
+        W, A = frozen_map(self.W, "W"), frozen_map(self.A, "A")
+        if W.ndim != 2:
+            raise ValueError(f"W must be a matrix, but has shape {W.shape}.")
+        if A.shape != (W.shape[0], W.shape[0]):
+            raise ValueError(f"A must have shape {(W.shape[0],) * 2}, but has shape {A.shape}.")
+        variance = check_number(self.variance, "variance", least=0)
+        if not np.isfinite(variance):
+            raise ValueError(f"variance must be finite, but {variance} was given.")
+        if not isinstance(self.normalize, bool):
+            raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
+        for name, value in (("W", W), ("A", A), ("variance", float(variance))):
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"RidgeBelief({self.W.shape[0]}×{self.W.shape[1]} {self.W.dtype})"
+
+    @classmethod
+    def learned(
+        cls,
+        queries: np.ndarray,
+        targets: np.ndarray,
+        start: np.ndarray,
+        *,
+        alpha: float,
+        normalize: bool = True,
+    ) -> "RidgeBelief":
+        """Return the belief after learning that queries should be mapped to targets.
+
+        The variance is that of the residuals, as if there were one more, of unit length.
+
+        Parameters
+        ----------
+        queries : array of shape (n_queries, n_query_features), as they are compared
+        targets : array of shape (n_queries, n_item_features)
+        start : array of shape (n_query_features, n_item_features)
+        alpha : float
+            Weight of the start, in queries.
+        normalize : bool, default=True
+            As in the class.
+        """
+        with single_threaded_blas():
+            A = _inverse(queries, alpha)
+            W = start + A @ (queries.T @ (targets - queries @ start))
+            residuals = targets - queries @ W
+        variance = (1 + np.sum(residuals**2)) / ((1 + len(queries)) * start.shape[1])
+        return cls(W.astype(np.float32), A.astype(np.float32), float(variance), normalize)
+
+    def confidence(self, triplets: Any, queries: Any, items: Any = None) -> np.ndarray:
+        """Return how sure it is that each closer item is closer: a probability.
+
+        Parameters
+        ----------
+        triplets : int array of shape (n_triplets, 3)
+            Row numbers (query, closer item, farther item).
+        queries : array or CSR of shape (n_queries, n_query_features)
+        items : array or CSR of shape (n_items, n_item_features), optional
+            The queries themselves by default.
+        """
+        return probability(*self._margins(triplets, queries, items))
+
+    def most_informative(
+        self, candidates: Any, queries: Any, items: Any = None, n: int = 10
+    ) -> np.ndarray:
+        """Return the comparisons whose answer is least certain, the best first.
+
+        Parameters
+        ----------
+        candidates : int array of shape (n_candidates, 3)
+            Row numbers (query, one item, another item); which of the two is closer is the question.
+        queries, items : as in `confidence`
+        n : int, default=10
+
+        Returns
+        -------
+        int array of shape (n, 3) : rows of `candidates`
+        """
+        check_whole_number(n, "n")
+        candidates, _ = triplets_of(candidates)
+        return np.asarray(candidates)[least_certain(*self._margins(candidates, queries, items), n)]
+
+    def _margins(self, triplets: Any, queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the standard deviation of qᵀW(p⁺ − p⁻) of each triplet."""
+        Q = check_rows(queries, "queries", n_features=self.W.shape[0])
+        P = check_rows(queries if items is None else items, "items", n_features=self.W.shape[1])
+        triplets = check_triplets(triplets_of(triplets)[0], Q, P)
+        margins, variances = np.empty(len(triplets)), np.empty(len(triplets))
+        for block in slices(len(triplets), _TRIPLETS_AT_A_TIME):
+            query, closer, farther = triplets[block].T
+            q = self._scaled(take(Q, query))
+            p = self._scaled(take(P, closer)) - self._scaled(take(P, farther))
+            margins[block] = paired_products(map_rows(q, self.W), p)
+            variances[block] = paired_products(map_rows(q, self.A), q) * paired_products(p, p)
+        return margins, np.sqrt(np.maximum(self.variance * variances, 0))
+
+    def _scaled(self, rows: Rows) -> Rows:
+        return to_unit_length(rows) if self.normalize else rows
+
+
+def _inverse(Q: np.ndarray, alpha: float) -> np.ndarray:
+    """Return (QᵀQ + αI)⁻¹, by way of QQᵀ where there are fewer queries than features."""
+    n, m = Q.shape
+    if n >= m:
+        return np.linalg.inv(Q.T @ Q + alpha * np.eye(m))
+    inner = np.linalg.inv(Q @ Q.T + alpha * np.eye(n))
+    return (np.eye(m) - Q.T @ inner @ Q) / alpha
