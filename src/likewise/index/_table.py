@@ -185,9 +185,7 @@ class Table:
         What replaces an item has no original.
         """
         target = self.name if new else "likewise_incoming"
-        columns = dict(
-            zip(("id", "embedding", "folded", "original", "fields"), rows, strict=True)
-        )
+        columns = dict(zip(("id", "embedding", "folded", "original", "fields"), rows, strict=True))
         if serving.stored != "folded":
             del columns["folded"]
         if columns["original"] is None:

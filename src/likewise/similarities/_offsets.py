@@ -81,7 +81,9 @@ class ItemOffsets:
         if not np.isfinite(gamma):
             raise ValueError(f"gamma must be finite, but {gamma} was given.")
         parts = (ids, directions, counts, float(gamma), center)
-        for name, value in zip(("ids", "directions", "counts", "gamma", "center"), parts):
+        for name, value in zip(
+            ("ids", "directions", "counts", "gamma", "center"), parts, strict=True
+        ):
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
