@@ -102,7 +102,8 @@ def _checked_originals(index: Any, parts: dict[str, Any], ids: list[Any], items:
     """Return which items were moved, and what they were; refuse what does not fit."""
     if "moved" not in parts and "originals" not in parts:
         return {}
-    offsets, moved = index.offsets, parts.get("moved")
+    offsets: Any = index.offsets
+    moved: Any = parts.get("moved")
     fits = isinstance(moved, np.ndarray) and moved.dtype == np.int64 and moved.ndim == 1
     if (
         offsets is None

@@ -36,7 +36,8 @@ class Live:
     def asked(self, queries: Any) -> tuple[Any, np.ndarray | None]:
         """Return queries as rows; and the slots of what is asked for, if it is stored items.
 
-        Stored items ask as they were given, without their offsets. With None some stored items are asked for.
+        Stored items ask as they were given, without their offsets. With None some stored items are
+        asked for.
         """
         similarity, store = self.serving.similarity, self.store
         if queries is None:

@@ -56,7 +56,7 @@ class ActiveOffsets:
         known = set() if self.offsets is None else {i for i in ids if i in self.offsets}
         return replace(self, dropped=self.dropped | known) if known - self.dropped else self
 
-    def dropped_of(self, ids: list[Any]) -> set[Any]:
+    def dropped_of(self, ids: list[Any]) -> frozenset[Any]:
         """Return those ids whose offsets were dropped."""
         return self.dropped.intersection(ids)
 

@@ -325,18 +325,15 @@ class PgvectorStore:
             return ActiveOffsets()
         known = self._known_offsets
         if known is None or known[0] != found[0]:
-            # Together: they may have been exchanged since.
-            version, dropped, data = self._table.offsets_noted(db, keep=keep, whole=True) or (
-                (None,) * 3
-            )
-            if version is None:
+            # All at once: other offsets may have been set since.
+            found = self._table.offsets_noted(db, keep=keep, whole=True)
+            if found is None:
                 return ActiveOffsets()
-            offsets = _files.from_bytes(bytes(data))
+            offsets = _files.from_bytes(bytes(found[2]))
             if not isinstance(offsets, ItemOffsets):
                 raise ValueError(f"the offsets of table {self._table.name!r} are damaged.")
             check_offsets(offsets, self._serving.similarity, self._table.width)
-            known, found = (version, offsets), (version, dropped)
-            self._known_offsets = known
+            known = self._known_offsets = found[0], offsets
         return ActiveOffsets(known[1], frozenset(found[1]))
 
     def _refuse_other_offsets(self, db: Any, applied: ActiveOffsets, ids: list[Any]) -> None:

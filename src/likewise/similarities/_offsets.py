@@ -80,9 +80,10 @@ class ItemOffsets:
         gamma = check_number(self.gamma, "gamma", least=0)
         if not np.isfinite(gamma):
             raise ValueError(f"gamma must be finite, but {gamma} was given.")
-        names = ("ids", "directions", "counts", "gamma", "center")
         parts = (ids, directions, counts, float(gamma), center)
-        for name, value in zip(names, parts, strict=True):
+        for name, value in zip(
+            ("ids", "directions", "counts", "gamma", "center"), parts, strict=True
+        ):
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
