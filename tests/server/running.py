@@ -128,7 +128,14 @@ def digit_triplets(n: int, seed: int = 0, n_items: int = 300) -> list[tuple[str,
 
 def belief(store):
     """Return what a store's learner knows, to the last bit, as something to compare."""
-    learner = from_bytes(store.checkpoint().state)
+    checkpoint = store.checkpoint()
+    states = [s for s in (checkpoint.state, checkpoint.twin) if s is not None]
+    return [_bits(from_bytes(state)) for state in states]
+
+
+def _bits(learner):
+    if not hasattr(learner, "state_"):
+        return learner.W.tobytes(), learner.A.tobytes(), learner.variance
     arrays = [array.tobytes() for array in vars(learner.state_).values()]
     return arrays, learner.n_triplets_seen_, learner.n_updates_, learner.history_
 
@@ -136,7 +143,9 @@ def belief(store):
 def all_learned(store):
     """Return what a store's learner knows, and every version with its verdict."""
     versions = [
-        (v.number, v.position, v.verdict, v.promoted is None, v.available) for v in store.versions()
+        (v.number, v.position, v.recipe, v.verdict, v.promoted is None, v.available)
+        for v in store.versions()
     ]
-    live = from_bytes(store.similarity(store.pulse().live)).W.tobytes()
-    return belief(store), store.checkpoint().position, versions, live
+    files = store.files(store.pulse().live)
+    counts = store.checkpoint().position, store.progress(), store.judging()
+    return belief(store), counts, versions, files

@@ -18,6 +18,7 @@ from tests.server.running import all_learned, digit_triplets, write_digits
 
 from likewise.server._learner import Learner
 from likewise.server._open import open_store
+from likewise.server._records import Page
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 
@@ -61,8 +62,8 @@ class Reference:
 
     def learn(self, feedback):
         for key, triplets in feedback:
-            rows = [(*(self._revisions[name] for name in triplet), 1.0) for triplet in triplets]
-            self.store.append(key, "x", rows)
+            pages = [Page.of_two(*(self._revisions[name] for name in t)) for t in triplets]
+            self.store.append(key, "x", pages)
         while self._learner.step():
             pass
         self._learner.keep()

@@ -11,24 +11,32 @@ import likewise as lw
 from likewise._files import to_bytes
 from likewise.server._open import open_store
 from likewise.server._records import (
+    Candidate,
     Checkpoint,
+    Judged,
     KeyTakenError,
     NotPossibleError,
     NotThereError,
+    Page,
+    Recipe,
     StoreAwayError,
     Verdict,
 )
 
 SIMILARITY = to_bytes(lw.Bilinear(np.eye(2)))
-WON, LOST = (10, 9, 5, 5, 1), (10, 5, 6, 1, 2)
+OFFSETS = to_bytes(lw.ItemOffsets([1], [[0.0, 1.0]], [1.0], 0.2, [0.0, 0.0]))
+WON, LOST = True, False
+PAGE = Page.of_two(1, 2, 3)
 
 
 def item(name, *numbers, **row):
     return name, np.array(numbers, dtype=np.float32), row
 
 
-def candidate(verdict, live):
-    return SIMILARITY, Verdict(*verdict, live=live)
+def candidate(passes, live, test=1):
+    judged = Judged(0.5, 0.6 if passes else 0.4, 0.02, 25), Judged(0.5, 0.6, 0.1, 9)
+    verdict = Verdict(live, *judged, Judged(None, None, None, 0), test, 2.5, passes)
+    return Candidate(Recipe("ridge", gamma=0.2), verdict, SIMILARITY, OFFSETS)
 
 
 @pytest.fixture
@@ -38,34 +46,36 @@ def begun(store):
 
 
 def test_feedback_is_numbered_in_the_order_it_came(begun):
-    assert begun.append("a", "x", [(1, 2, 3, 1.0), (2, 1, 3, 0.5)]) == 2
-    assert begun.append("b", "y", [([0.5, 1.5], 2, 3, 1.0)]) == 1
+    pages = (PAGE, Page(2, (1, 3, 4), (3, 4)), Page(2, (1, 3), (1, 3)))
+    assert begun.append("a", "x", pages) == 3
+    assert begun.append("b", "y", [Page.of_two([0.5, 1.5], 2, 3)]) == 1
     first, second = begun.entries(0)
-    assert (first.number, first.first, second.number, second.first) == (1, 0, 2, 2)
-    assert first.triplets == ((1, 2, 3, 1.0), (2, 1, 3, 0.5))
-    assert second.triplets == (([0.5, 1.5], 2, 3, 1.0),)
+    assert (first.number, first.first, second.number, second.first) == (1, 0, 2, 3)
+    assert (first.end, second.end) == (3, 4)
+    assert first.pages == pages
+    assert second.pages == (Page([0.5, 1.5], (2, 3), (2,)),)
     assert begun.entries(1) == [second]
-    assert begun.pulse().acknowledged == 3
+    assert begun.pulse().acknowledged == 4
 
 
 def test_the_same_key_again_is_answered_but_not_written_again(begun):
     assert begun.known_answer("a", "x") is None
-    begun.append("a", "x", [(1, 2, 3, 1.0)])
-    assert begun.append("a", "x", [(9, 9, 9, 1.0)]) == 1
+    begun.append("a", "x", [PAGE])
+    assert begun.append("a", "x", [Page.of_two(9, 8, 7)]) == 1
     assert begun.known_answer("a", "x") == 1
-    assert begun.append("b", "x", [(1, 2, 3, 1.0)]) == 1
+    assert begun.append("b", "x", [PAGE]) == 1
     assert [entry.number for entry in begun.entries(0)] == [1, 2]
 
 
 def test_a_key_for_something_else_is_refused(begun):
-    begun.append("a", "x", [(1, 2, 3, 1.0)])
+    begun.append("a", "x", [PAGE])
     with pytest.raises(KeyTakenError, match="under the key 'a' before"):
-        begun.append("a", "y", [(1, 2, 3, 1.0)])
+        begun.append("a", "y", [PAGE])
     assert begun.pulse().acknowledged == 1
 
 
 def test_undo_names_its_entry_and_happens_once(begun):
-    begun.append("a", "x", [(1, 2, 3, 1.0), (1, 2, 3, 1.0)])
+    begun.append("a", "x", [PAGE, PAGE])
     assert begun.undo("a") == 2
     assert begun.undo("a") == 2
     assert begun.undone(2) == {1}
@@ -112,12 +122,12 @@ def test_a_file_of_items_is_read_once(begun):
 def test_a_store_begins_once(begun):
     begun.begin({"model": "other"}, b"other", None)
     assert begun.note("model") == "m"
-    assert begun.similarity(1) == SIMILARITY
+    assert begun.files(1).similarity == SIMILARITY
     assert begun.checkpoint().state == b"start"
 
 
 def test_a_state_and_its_candidate_are_kept_together(begun):
-    begun.append("a", "x", [(1, 2, 3, 1.0)])
+    begun.append("a", "x", [PAGE])
     assert begun.keep(Checkpoint(1, 1, 1, 1, b"one"), [(1, 1, 1)], candidate(WON, 1))
     assert begun.pulse().live == 2
     assert begun.pulse().applied == 1
@@ -125,6 +135,32 @@ def test_a_state_and_its_candidate_are_kept_together(begun):
     assert begun.checkpoint(start=True).state == b"start"
     assert begun.progress() == [(1, 1, 1)]
     assert [version.number for version in begun.versions()] == [2, 1]
+    learned, file = begun.versions()
+    assert (learned.recipe, learned.verdict) == (candidate(WON, 1).recipe, candidate(WON, 1).verdict)
+    assert (file.recipe, file.verdict) == (None, None)
+    assert begun.files(2) == (SIMILARITY, OFFSETS, None)
+
+
+def test_tests_are_counted_from_the_last_promotion_that_the_gate_made(begun):
+    assert begun.judging() == (0, 0)
+    begun.keep(Checkpoint(1, 10, 0, 0, b"one"), (), candidate(LOST, 1, test=1))
+    begun.keep(Checkpoint(2, 20, 0, 0, b"two"), (), candidate(LOST, 1, test=2))
+    assert begun.judging() == (0, 2)
+    begun.keep(Checkpoint(3, 30, 0, 0, b"three"), (), candidate(WON, 1, test=3))
+    assert begun.judging() == (30, 0)
+    begun.make_live(1, back=False)
+    assert begun.judging() == (30, 0)
+
+
+def test_another_learner_begins_again(begun):
+    begun.choose_learner("ridge")
+    begun.keep(Checkpoint(1, 1, 1, 1, b"one"), [(1, 1, 1)])
+    begun.choose_learner("ridge")
+    assert begun.checkpoint().state == b"one"
+    begun.choose_learner("aroma")
+    assert begun.note("learner") == "aroma"
+    assert begun.checkpoint().state == b"start"
+    assert (begun.progress(), begun.pulse().applied) == ([], 0)
 
 
 def test_a_candidate_that_was_held_against_another_version_is_judged_anew(begun):
@@ -182,7 +218,7 @@ def test_one_learner_leads_and_the_next_when_it_has_gone(place, begun):
 
 
 def test_a_store_is_found_again(place, begun):
-    begun.append("a", "x", [(1, 2, 3, 1.0)])
+    begun.append("a", "x", [PAGE])
     begun.close()
     again = open_store(place[0], schema=place[1])
     assert again.entries(0)[0].key == "a"
@@ -193,7 +229,7 @@ def test_writers_on_several_connections_leave_no_gap(place, begun):
     def write(name):
         own = open_store(place[0], schema=place[1])
         for number in range(20):
-            own.append(f"{name}{number}", "x", [(1, 2, 3, 1.0)] * 2)
+            own.append(f"{name}{number}", "x", [PAGE] * 2)
         own.close()
 
     threads = [Thread(target=write, args=(name,)) for name in "abc"]
@@ -241,6 +277,6 @@ def test_a_database_that_went_away_is_reached_again(postgres_url):
         store.pulse()
     # Whoever led has lost its lock with the connection, and must not write again.
     with pytest.raises(StoreAwayError, match="the connection to PostgreSQL was lost"):
-        store.append("a", "x", [(1, 2, 3, 1.0)])
+        store.append("a", "x", [PAGE])
     store.close()
     other.close()

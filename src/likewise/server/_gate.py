@@ -19,7 +19,7 @@ from likewise.supervision import N_SPLITS
 
 FEWEST_QUERIES = 20
 MOST_PAGES = 10_000  # the newest, that judge
-_MORE_ERRORS = 2.0  # see `errors_to_pass`
+_MORE_ERRORS = 3.0  # see `errors_to_pass`
 _SMALL_STEP, _LARGE_STEP, _GROWTH = 10, 1_000, 0.05
 
 Scores = Callable[[JudgedPages, int], np.ndarray | None]

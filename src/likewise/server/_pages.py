@@ -129,30 +129,27 @@ class JudgedPages:
         array of shape (..., 3, n_queries); NaN where a query has none of a kind
         """
         flat = scores.reshape(-1, scores.shape[-1])
+        shares = self._shares(flat)
         known = seen[self.item[self._places]]
         kinds = (np.ones(len(known), dtype=bool), known, ~known)
-        found = np.array([[self._by_query(s, kind) for kind in kinds] for s in self._shares(flat)])
+        found = np.stack([self._by_query(shares, kind) for kind in kinds], axis=1)
         return found.reshape(*scores.shape[:-1], 3, len(self.queries))
 
     def _shares(self, scores: np.ndarray) -> np.ndarray:
         """Return the share of each chosen item, for each row of scores."""
+        margins = scores[:, self._places[self._closer]] - scores[:, self._farther]
+        right = (np.sign(margins) + 1) / 2
         n = np.bincount(self._closer, minlength=len(self._places))
-        found = np.empty((len(scores), len(self._places)))
-        for row, values in enumerate(scores):
-            margins = values[self._places[self._closer]] - values[self._farther]
-            right = (np.sign(margins) + 1) / 2
-            found[row] = np.bincount(self._closer, right, minlength=len(n)) / n
-        return found
+        return np.add.reduceat(right, np.cumsum(n) - n, axis=1) / n
 
     def _by_query(self, shares: np.ndarray, kind: np.ndarray) -> np.ndarray:
-        page = self._page[self._places]
-        pages = _means(shares[kind], page[kind], len(self._of_page))
-        there = ~np.isnan(pages)
-        return _means(pages[there], self._of_page[there], len(self.queries))
-
-
-def _means(values: np.ndarray, groups: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return the mean of each group; NaN where it has no values."""
-    n = np.bincount(groups, minlength=n_groups)
-    total = np.bincount(groups, values, minlength=n_groups)
-    return np.divide(total, n, out=np.full(n_groups, np.nan), where=n > 0)
+        """Return the mean over a query's pages of the mean over a page's chosen items of a kind."""
+        page = self._page[self._places[kind]]
+        n_chosen = np.bincount(page, minlength=len(self._of_page))
+        n_pages = np.bincount(self._of_page, n_chosen > 0, minlength=len(self.queries))
+        query = self._of_page[page]
+        weights = 1 / (n_chosen[page] * n_pages[query])
+        total = np.zeros((len(shares), len(self.queries)))
+        np.add.at(total, (slice(None), query), shares[:, kind] * weights)
+        total[:, n_pages == 0] = np.nan
+        return total

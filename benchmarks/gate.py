@@ -1,0 +1,171 @@
+"""How often does a server's gate promote something learned from random clicks?
+
+A stream is one life of a server: a page of ten items for a query, shown in the order of the version
+that is live, and one of the ten is chosen at random; then the next. Nothing can be learned from
+that, so every promotion is false. Streams run on the pure functions of the gate, without HTTP.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks._contender import Contender
+
+_SIZE = {"streams": 200, "pages": 600, "shown": 10}
+CASES = [{**_SIZE, "vectors": "random"}, {**_SIZE, "vectors": "cranfield"}]
+_QUERIES, _ITEMS, _FEATURES = 150, 1_000, 32
+
+
+def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return queries and items of unit length."""
+    if case["vectors"] == "cranfield":
+        from benchmarks._texts import load_texts
+
+        texts = load_texts("cranfield")
+        return texts.queries[texts.train], texts.documents
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(_QUERIES + _ITEMS, _FEATURES))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows[:_QUERIES], rows[_QUERIES:]
+
+
+class Stream:
+    """The learning of one server, in memory.
+
+    Parameters
+    ----------
+    queries, items : arrays of rows of unit length
+    n_pages : int
+        Of the whole stream, for which there is room.
+    """
+
+    def __init__(self, queries: np.ndarray, items: np.ndarray) -> None:
+        from likewise import Bilinear
+        from likewise.server._gate import Marks, split_of
+        from likewise.server._ridge import RidgeMethod
+        from likewise.server._start import Start
+
+        self.Q, self.P = queries.astype(np.float64), items.astype(np.float64)
+        self._query_splits = np.array([split_of(row.tolist()) for row in queries])
+        self._item_splits = np.array([split_of(number) for number in range(len(items))])
+        self._start = Start(Bilinear(1.0, "cosine"), np.eye(self.Q.shape[1]), None)
+        self._method: Any = RidgeMethod.__new__(RidgeMethod)
+        self._method._start = self._start
+        self._marks = Marks()
+        self._shown: list[tuple[int, Any, Any]] = []
+        self._position = self._judged_from = self._tests = 0
+        self._firsts: list[int] = []
+        self._live: Any = None
+        self.margins: list[float] = []
+        self.promoted: list[Any] = []
+        self._served = self.Q @ self.P.T
+
+    def page(self, query: int, n: int) -> np.ndarray:
+        """Return the first items for a query."""
+        return np.argsort(-self._served[query], kind="stable")[:n]
+
+    def add(self, query: int, shown: np.ndarray, chosen: np.ndarray) -> None:
+        """Add a page; at a mark a candidate is judged, and promoted where it passes."""
+        before = self._position
+        self._firsts.append(before)
+        self._shown.append((query, shown, chosen))
+        self._position += int(chosen.sum() * (~chosen).sum())
+        if self._marks.between(before, self._position):
+            self._judge()
+
+    def pages(self) -> Any:
+        """Return all pages as arrays."""
+        from likewise.server._pages import Pages
+
+        query, shown, chosen = zip(*self._shown, strict=True)
+        sizes = [len(part) for part in shown]
+        return Pages(
+            self.Q,
+            self.P,
+            [None] * len(self.Q),
+            np.arange(len(self.P)),
+            self._query_splits,
+            self._item_splits,
+            np.array(self._firsts),
+            np.array(query),
+            np.repeat(np.arange(len(query)), sizes),
+            np.concatenate(shown),
+            np.concatenate(chosen),
+        )
+
+    def _judge(self) -> None:
+        from likewise.server._gate import judge, judged_pages, verdict_of
+
+        pages = self.pages()
+        which = judged_pages(pages, self._judged_from, self._method.splits)
+        if which is None:
+            return
+        values = judge(
+            pages,
+            which,
+            lambda judged, split: self._method.scores(pages, judged, split),
+            lambda judged, split: self._live_scores(pages, judged, split),
+            self._method.splits,
+        )
+        self._tests += 1
+        form, step, verdict = verdict_of(*values, live=1, test=self._tests)
+        overall = verdict.overall
+        gain = overall.candidate - overall.live
+        self.margins.append(gain / overall.error if overall.error else 0.0)
+        if verdict.passes:
+            self._promote(form, step, pages)
+
+    def _live_scores(self, pages: Any, judged: Any, split: int) -> Any:
+        from likewise.server._ridge import ridge_scores
+        from likewise.server._start import form_scores
+
+        if self._live is None:
+            return form_scores(pages, judged, self._start.W)
+        recipe, position = self._live
+        training = pages.relevance(split, until=position)
+        grid = (recipe.alpha,), (recipe.gamma,)
+        return ridge_scores(pages, judged, training, self._start, *grid)[0, 0]
+
+    def _promote(self, form: int, step: int, pages: Any) -> None:
+        from likewise.server._records import Recipe
+        from likewise.server._ridge import ALPHAS, GAMMAS, learned
+
+        recipe = Recipe("ridge", alpha=ALPHAS[form], gamma=GAMMAS[step])
+        self._live = recipe, self._position
+        self._judged_from, self._tests = self._position, 0
+        similarity, offsets = learned(pages, self._start, recipe)
+        items = self.P if offsets is None else offsets.apply(range(len(self.P)), self.P)
+        self._served = similarity.score(self.Q, items)
+        self.promoted.append((recipe, similarity, items))
+
+
+def _streams(case: dict[str, Any], data: Any) -> Any:
+    queries, items = data
+
+    def run() -> dict[str, Any]:
+        promoted, margins = [], []
+        for seed in range(case["streams"]):
+            rng = np.random.default_rng(seed)
+            stream = Stream(queries, items)
+            for _ in range(case["pages"]):
+                query = int(rng.integers(len(queries)))
+                chosen = np.zeros(case["shown"], dtype=bool)
+                chosen[rng.integers(case["shown"])] = True
+                stream.add(query, stream.page(query, case["shown"]), chosen)
+            promoted.append(len(stream.promoted))
+            margins.append(stream.margins)
+        return {"promoted": promoted, "margins": margins}
+
+    return run
+
+
+def quality(case: dict[str, Any], data: Any, result: dict[str, Any]) -> dict[str, float]:
+    """Return the share of streams that promoted anything, and the tests of a stream."""
+    return {
+        "streams that promote": float(np.mean([n > 0 for n in result["promoted"]])),
+        "promotions": float(np.sum(result["promoted"])),
+        "tests a stream": float(np.mean([len(part) for part in result["margins"]])),
+    }
+
+
+CONTENDERS = [Contender("likewise", _streams, slow=True)]
