@@ -13,4 +13,7 @@ same module also runs inside the peers' environments; it defines
     implementation must do.
 ``quality(case, data, result)``
     A dict of figures, so that faster-and-worse is visible.
+
+A simulation has no contenders: its module defines ``main(folder)``, which prints a table and writes
+it to ``folder``.
 """

@@ -36,6 +36,9 @@ def run(name: str, folder: Path, repeats: int) -> None:
     """Run one benchmark and write NAME.json, NAME.md and NAME.png into `folder`."""
     module = import_module(f"benchmarks.{name}")
     folder.mkdir(parents=True, exist_ok=True)
+    if hasattr(module, "main"):
+        module.main(folder)
+        return
     report = []
     for case in module.CASES:
         results = _run_case(name, module.CONTENDERS, case, repeats)

@@ -1,24 +1,38 @@
-"""How often does a server's gate promote something learned from random clicks?
+"""The rate of false promotions of a server's gate, over whole streams of random clicks.
 
 A stream is one life of a server: a page of ten items for a query, shown in the order of the version
 that is live, and one of the ten is chosen at random; then the next. Nothing can be learned from
 that, so every promotion is false. Streams run on the pure functions of the gate, without HTTP.
 """
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks._contender import Contender
-
-_SIZE = {"streams": 200, "pages": 600, "shown": 10}
-CASES = [{**_SIZE, "vectors": "random"}, {**_SIZE, "vectors": "cranfield"}]
+N_STREAMS, N_PAGES, N_SHOWN = 200, 600, 10
 _QUERIES, _ITEMS, _FEATURES = 150, 1_000, 32
 
 
-def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def main(folder: Path) -> None:
+    """Print the share of streams that promote anything, and write it to ``gate.md``."""
+    from likewise.evaluation import Table
+
+    rows = []
+    for vectors in ("random", "cranfield"):
+        queries, items = data(vectors)
+        streams = [random_clicks(queries, items, seed) for seed in range(N_STREAMS)]
+        rate = np.mean([len(stream.promoted) > 0 for stream in streams])
+        n_tests = np.mean([stream.n_tests for stream in streams])
+        rows.append((vectors, str(N_STREAMS), f"{n_tests:.0f}", f"{rate:.1%}"))
+    table = Table(("vectors", "streams", "tests a stream", "streams that promote"), rows)
+    print(table)
+    (folder / "gate.md").write_text(f"# gate\n\n{table.to_markdown()}\n", encoding="utf8")
+
+
+def data(vectors: str) -> tuple[np.ndarray, np.ndarray]:
     """Return queries and items of unit length."""
-    if case["vectors"] == "cranfield":
+    if vectors == "cranfield":
         from benchmarks._texts import load_texts
 
         texts = load_texts("cranfield")
@@ -35,8 +49,11 @@ class Stream:
     Parameters
     ----------
     queries, items : arrays of rows of unit length
-    n_pages : int
-        Of the whole stream, for which there is room.
+
+    Attributes
+    ----------
+    promoted : list of Recipe
+    n_tests : int
     """
 
     def __init__(self, queries: np.ndarray, items: np.ndarray) -> None:
@@ -45,20 +62,18 @@ class Stream:
         from likewise.server._ridge import RidgeMethod
         from likewise.server._start import Start
 
-        self.Q, self.P = queries.astype(np.float64), items.astype(np.float64)
+        self._Q, self._P = queries.astype(np.float64), items.astype(np.float64)
         self._query_splits = np.array([split_of(row.tolist()) for row in queries])
         self._item_splits = np.array([split_of(number) for number in range(len(items))])
-        self._start = Start(Bilinear(1.0, "cosine"), np.eye(self.Q.shape[1]), None)
-        self._method: Any = RidgeMethod.__new__(RidgeMethod)
-        self._method._start = self._start
+        self._start = Start(Bilinear(1.0, "cosine"), np.eye(self._Q.shape[1]), None)
+        self._method = RidgeMethod(self._start)
         self._marks = Marks()
         self._shown: list[tuple[int, Any, Any]] = []
-        self._position = self._judged_from = self._tests = 0
+        self._position = self._judged_from = self._tests = self.n_tests = 0
         self._firsts: list[int] = []
         self._live: Any = None
-        self.margins: list[float] = []
         self.promoted: list[Any] = []
-        self._served = self.Q @ self.P.T
+        self._served = self._Q @ self._P.T
 
     def page(self, query: int, n: int) -> np.ndarray:
         """Return the first items for a query."""
@@ -80,10 +95,10 @@ class Stream:
         query, shown, chosen = zip(*self._shown, strict=True)
         sizes = [len(part) for part in shown]
         return Pages(
-            self.Q,
-            self.P,
-            [None] * len(self.Q),
-            np.arange(len(self.P)),
+            self._Q,
+            self._P,
+            [None] * len(self._Q),
+            np.arange(len(self._P)),
             self._query_splits,
             self._item_splits,
             np.array(self._firsts),
@@ -107,11 +122,8 @@ class Stream:
             lambda judged, split: self._live_scores(pages, judged, split),
             self._method.splits,
         )
-        self._tests += 1
+        self._tests, self.n_tests = self._tests + 1, self.n_tests + 1
         form, step, verdict = verdict_of(*values, live=1, test=self._tests)
-        overall = verdict.overall
-        gain = overall.candidate - overall.live
-        self.margins.append(gain / overall.error if overall.error else 0.0)
         if verdict.passes:
             self._promote(form, step, pages)
 
@@ -134,38 +146,20 @@ class Stream:
         self._live = recipe, self._position
         self._judged_from, self._tests = self._position, 0
         similarity, offsets = learned(pages, self._start, recipe)
-        items = self.P if offsets is None else offsets.apply(range(len(self.P)), self.P)
-        self._served = similarity.score(self.Q, items)
-        self.promoted.append((recipe, similarity, items))
+        items = self._P if offsets is None else offsets.apply(range(len(self._P)), self._P)
+        self._served = similarity.score(self._Q, items)
+        self.promoted.append(recipe)
 
 
-def _streams(case: dict[str, Any], data: Any) -> Any:
-    queries, items = data
-
-    def run() -> dict[str, Any]:
-        promoted, margins = [], []
-        for seed in range(case["streams"]):
-            rng = np.random.default_rng(seed)
-            stream = Stream(queries, items)
-            for _ in range(case["pages"]):
-                query = int(rng.integers(len(queries)))
-                chosen = np.zeros(case["shown"], dtype=bool)
-                chosen[rng.integers(case["shown"])] = True
-                stream.add(query, stream.page(query, case["shown"]), chosen)
-            promoted.append(len(stream.promoted))
-            margins.append(stream.margins)
-        return {"promoted": promoted, "margins": margins}
-
-    return run
-
-
-def quality(case: dict[str, Any], data: Any, result: dict[str, Any]) -> dict[str, float]:
-    """Return the share of streams that promoted anything, and the tests of a stream."""
-    return {
-        "streams that promote": float(np.mean([n > 0 for n in result["promoted"]])),
-        "promotions": float(np.sum(result["promoted"])),
-        "tests a stream": float(np.mean([len(part) for part in result["margins"]])),
-    }
-
-
-CONTENDERS = [Contender("likewise", _streams, slow=True)]
+def random_clicks(
+    queries: np.ndarray, items: np.ndarray, seed: int, n_pages: int = N_PAGES
+) -> Stream:
+    """Return a stream whose clicks are drawn at random."""
+    rng = np.random.default_rng(seed)
+    stream = Stream(queries, items)
+    for _ in range(n_pages):
+        query = int(rng.integers(len(queries)))
+        chosen = np.zeros(N_SHOWN, dtype=bool)
+        chosen[rng.integers(N_SHOWN)] = True
+        stream.add(query, stream.page(query, N_SHOWN), chosen)
+    return stream

@@ -143,10 +143,10 @@ def test_feedback_is_acknowledged_and_consumed(http, running):
     triplet = {"query": "d1", "closer": "d11", "farther": "d2"}
     click = {"query": "d4", "shown": ["d1", "d14", "d2", "d3"], "chose": "d14"}
     answer = http.post("/v1/feedback", json={"triplets": [triplet], "clicks": [click], "key": "k1"})
-    assert (answer.status_code, answer.json()) == (202, {"accepted": 3})
+    assert (answer.status_code, answer.json()) == (202, {"accepted": 4})
     with running.client() as client:
         state = client.wait(180)
-    assert state.applied == state.acknowledged == before["acknowledged"] + 3
+    assert state.applied == state.acknowledged == before["acknowledged"] + 4
 
 
 def test_the_same_key_is_answered_the_same_and_counted_once(http):
@@ -269,14 +269,17 @@ def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, tmp_path
     arguments = (model, "--items", items, "--label", "digit", "--store", tmp_path / "own.sqlite")
     with Running(*arguments) as server, server.client() as client:
         before = client.search(id="d5", k=10)
-        for start in range(0, 400, 100):
-            client.feedback(digit_triplets(400)[start : start + 100])
+        for start in range(0, 1_000, 100):
+            client.feedback(digit_triplets(1_000)[start : start + 100])
         client.wait(180)
         models = client.models()
         assert models.live > 1
         live = models.models[[m.version for m in models.models].index(models.live)]
         assert live.status == "live"
-        assert live.judged.right > live.judged.live_right
+        overall = live.judged.overall
+        assert overall.candidate - overall.live > live.judged.threshold * overall.error
+        assert (live.judged.live, live.learner, live.share) == (1, "ridge", None)
+        assert live.judged.test >= 1
         after = client.search(id="d5", k=10)
         assert after.model == models.live
         assert after.matches != before.matches
@@ -291,8 +294,10 @@ def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, tmp_path
         assert quality["held_out"] > 50
         assert quality["goodness"]["of"] == "labels"
         assert quality["served"]["recall"] == 1
-        assert quality["progress"][-1]["asked"] > 250
-        assert [lesson["position"] for lesson in quality["lessons"]][-1] == 400
+        standing = quality["standing"]["overall"]
+        assert standing["live"] > standing["base"] + 2 * standing["error"]
+        assert quality["progress"][-1]["asked"] == 1_000
+        assert [lesson["position"] for lesson in quality["lessons"]][-1] == 1_000
         drawn = _ready(lambda: client._send("GET", "/v1/explore/map").json())
         assert len(drawn["points"]) == 300
         acknowledged = client.feedback_state().acknowledged

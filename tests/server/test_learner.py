@@ -18,7 +18,9 @@ METHODS = [("ridge", "diagonal"), ("aroma", "diagonal"), ("aroma", "factored")]
 
 
 def rows():
-    return np.random.default_rng(0).normal(size=(N_ITEMS, WIDTH)).astype(np.float32)
+    """Return items whose loudest features say nothing."""
+    drawn = np.random.default_rng(0).normal(size=(N_ITEMS, WIDTH))
+    return (drawn * [1, 1, 1, 2, 2, 2]).astype(np.float32)
 
 
 def filled(path, learner="ridge", covariance="diagonal"):
@@ -84,13 +86,13 @@ def test_learning_finds_the_hidden_similarity_and_promotes_it(tmp_path, learner,
 
 
 @pytest.mark.parametrize(("learner", "covariance"), METHODS)
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_a_learner_that_was_cut_off_anywhere_ends_where_another_does(
     tmp_path_factory, learner, covariance, data
 ):
     folder = tmp_path_factory.mktemp("cut")
-    groups = feedback(250, seed=data.draw(st.integers(0, 5)))
+    groups = feedback(200, seed=data.draw(st.integers(0, 5)))
     undone = data.draw(st.lists(st.integers(0, len(groups) - 1), max_size=3, unique=True))
     undo_at = {number + data.draw(st.integers(1, 10)): number for number in undone}
     whole, cut = (filled(folder / f"{n}.sqlite", learner, covariance) for n in ("whole", "cut"))

@@ -136,7 +136,10 @@ def test_a_state_and_its_candidate_are_kept_together(begun):
     assert begun.progress() == [(1, 1, 1)]
     assert [version.number for version in begun.versions()] == [2, 1]
     learned, file = begun.versions()
-    assert (learned.recipe, learned.verdict) == (candidate(WON, 1).recipe, candidate(WON, 1).verdict)
+    assert (learned.recipe, learned.verdict) == (
+        candidate(WON, 1).recipe,
+        candidate(WON, 1).verdict,
+    )
     assert (file.recipe, file.verdict) == (None, None)
     assert begun.files(2) == (SIMILARITY, OFFSETS, None)
 

@@ -31,27 +31,23 @@ class AromaMethod:
     ----------
     store : Store
     start : Start
-    evidence : Evidence
-        Of the entries up to the checkpoint.
     checkpoint : Checkpoint
     """
 
     splits: Sequence[int] = (SPLIT,)
 
-    def __init__(
-        self, store: Store, start: Start, evidence: Evidence, checkpoint: Checkpoint
-    ) -> None:
-        self._store, self._start, self._evidence = store, start, evidence
+    def __init__(self, store: Store, start: Start, checkpoint: Checkpoint) -> None:
+        self._store, self._start = store, start
         self._entry = checkpoint.entry
         self._restore((checkpoint.state, checkpoint.twin or checkpoint.state))
         self._past: list[tuple[int, States]] = []
 
-    def learn(self, entry: Entry) -> None:
+    def learn(self, entry: Entry, evidence: Evidence) -> None:
         """Learn from an entry, or again without the one that it undoes."""
         if entry.undoes is not None:
-            self._learn_again(entry.undoes)
-        elif not self._evidence.was_undone(entry.number):
-            self._learn(entry)
+            self._learn_again(entry.undoes, evidence)
+        else:
+            self._learn(entry, evidence)
         self._entry = entry.number
         if entry.number % _ENTRIES_BETWEEN_PAST == 0:
             self._past = [*self._past[1 - _MOST_PAST :], (entry.number, self.states())]
@@ -87,7 +83,7 @@ class AromaMethod:
     def _restore(self, states: States) -> None:
         self._whole, self._twin = (from_bytes(state) for state in states)
 
-    def _learn_again(self, target: int) -> None:
+    def _learn_again(self, target: int, evidence: Evidence) -> None:
         """Learn again without an earlier entry, from the last state that did not know it."""
         self._past = [(number, states) for number, states in self._past if number < target]
         number = 0
@@ -99,11 +95,11 @@ class AromaMethod:
             self._restore((start, start))
         while number < self._entry:
             for earlier in self._store.entries(number, min(256, self._entry - number)):
-                if not self._evidence.was_undone(earlier.number):
-                    self._learn(earlier)
+                if not evidence.was_undone(earlier.number):
+                    self._learn(earlier, evidence)
                 number = earlier.number
 
-    def _learn(self, entry: Entry) -> None:
+    def _learn(self, entry: Entry, evidence: Evidence) -> None:
         taught = [
             (number, closer, farther, weight)
             for number, page in enumerate(entry.pages)
@@ -112,11 +108,11 @@ class AromaMethod:
         if not taught:
             return
         rows = [row[:3] for row in taught]
-        triplets, queries, items = self._evidence.triplets(entry.pages, rows)
+        triplets, queries, items = evidence.triplets(entry.pages, rows)
         weights = np.array([weight for *_, weight in taught])
         self._whole.partial_fit_triplets(triplets, queries, items, weights=weights)
         apart = [
-            not any(self._evidence.holds_out(entry.pages[n], r, SPLIT) for r in (closer, farther))
+            not any(evidence.holds_out(entry.pages[n], r, SPLIT) for r in (closer, farther))
             for n, closer, farther in rows
         ]
         if any(apart):

@@ -49,10 +49,10 @@ class Learner:
         self._evidence = _evidence_up_to(store, self._start, checkpoint.entry)
         self._method: RidgeMethod | AromaMethod
         if store.note("learner") == "aroma":
-            self._method = AromaMethod(store, self._start, self._evidence, checkpoint)
+            self._method = AromaMethod(store, self._start, checkpoint)
         else:
             mark = self._marks.last(self._position)
-            self._method = RidgeMethod(self._start, self._evidence, mark)
+            self._method = RidgeMethod(self._start, self._evidence.pages(), mark)
 
     def step(self) -> bool:
         """Consume what there is; tell whether there was anything."""
@@ -76,7 +76,7 @@ class Learner:
     def _consume(self, entry: Entry) -> None:
         self._predict(entry)
         self._evidence.add(entry)
-        self._method.learn(entry)
+        self._method.learn(entry, self._evidence)
         before, self._position, self._entry = self._position, entry.end, entry.number
         if self._marks.between(before, self._position):
             self._offer_candidate()

@@ -149,7 +149,7 @@ class JudgedPages:
         n_pages = np.bincount(self._of_page, n_chosen > 0, minlength=len(self.queries))
         query = self._of_page[page]
         weights = 1 / (n_chosen[page] * n_pages[query])
-        total = np.zeros((len(shares), len(self.queries)))
-        np.add.at(total, (slice(None), query), shares[:, kind] * weights)
-        total[:, n_pages == 0] = np.nan
-        return total
+        total = np.zeros((len(self.queries), len(shares)))
+        np.add.at(total, query, (shares[:, kind] * weights).T)
+        total[n_pages == 0] = np.nan
+        return total.T

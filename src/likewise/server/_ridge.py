@@ -37,26 +37,27 @@ class RidgeMethod:
     Parameters
     ----------
     start : Start
-    evidence : Evidence
-    mark : int
+    pages : Pages, optional
+        What it begins with.
+    mark : int, default=0
         Position of the last candidate.
     """
 
     splits: Sequence[int] = range(N_SPLITS)
 
-    def __init__(self, start: Start, evidence: Evidence, mark: int) -> None:
-        self._start, self._evidence, self._mark = start, evidence, mark
-        self._believe(evidence.pages())
+    def __init__(self, start: Start, pages: Pages | None = None, mark: int = 0) -> None:
+        self._start, self._mark = start, mark
+        self._belief = belief(pages, start, mark)
 
-    def learn(self, entry: Entry) -> None:
+    def learn(self, entry: Entry, evidence: Evidence) -> None:
         """Take an entry up: what it says is learned at the next mark, except what it undoes."""
         if entry.undoes is not None:
-            self._believe(self._evidence.pages())
+            self._belief = belief(evidence.pages(), self._start, self._mark)
 
     def reach(self, mark: int, pages: Pages) -> None:
         """Learn from everything, at a mark."""
         self._mark = mark
-        self._believe(pages)
+        self._belief = belief(pages, self._start, mark)
 
     def confidence(self, triplets: np.ndarray, queries: np.ndarray, items: np.ndarray) -> Any:
         """Return how sure it is of comparisons, since the last mark."""
@@ -85,9 +86,6 @@ class RidgeMethod:
     @property
     def _gammas(self) -> tuple[float, ...]:
         return GAMMAS if self._start.has_offsets else (0.0,)
-
-    def _believe(self, pages: Pages) -> None:
-        self._belief = belief(pages, self._start, self._mark)
 
 
 def belief(pages: Pages | None, start: Start, until: float) -> RidgeBelief:
