@@ -146,6 +146,12 @@ def all_learned(store):
         (v.number, v.position, v.recipe, v.verdict, v.promoted is None, v.available)
         for v in store.versions()
     ]
-    files = store.files(store.pulse().live)
     counts = store.checkpoint().position, store.progress(), store.judging()
-    return belief(store), counts, versions, files
+    return belief(store), counts, versions, version_bits(store, store.pulse().live)
+
+
+def version_bits(store, number):
+    """Return the arrays of a version, to the last bit."""
+    similarity, offsets, twin = (f and from_bytes(f) for f in store.files(number))
+    moved = offsets and (offsets.ids, offsets.directions.tobytes(), offsets.gamma)
+    return similarity.W.tobytes(), moved, twin and twin.W.tobytes()

@@ -118,7 +118,7 @@ def test_queries_of_another_width_are_vectors(serve, numbers, rng):
 def test_learning_goes_on_with_what_aroma_was_sure_of(serve, numbers):
     rows = numbers[["a", "b", "c"]].to_numpy(np.float32)
     aroma = lw.AROMA().fit_triplets([[0, 1, 2], [3, 4, 5]], rows)
-    service = serve(aroma, numbers)
+    service = serve(aroma, numbers, learner="aroma")
     started = Teacher(service.store).learner()
     np.testing.assert_array_equal(started.state_.S, aroma.state_.S)
     assert started.n_triplets_seen_ == 2

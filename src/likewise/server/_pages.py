@@ -90,6 +90,8 @@ class JudgedPages:
         Rows of Q.
     query, item : int arrays of shape (n_shown,)
         Of each item shown: the row of its query in Q, and its row in P.
+    pairs : pair of int arrays of shape (n_pairs,)
+        The distinct pairs of a query, as a place in `queries`, and an item that was shown for it.
     """
 
     def __init__(self, pages: Pages, which: np.ndarray) -> None:
@@ -98,6 +100,10 @@ class JudgedPages:
         self.query = pages.query[pages.page[shown]]
         self._page = np.searchsorted(which, pages.page[shown])
         self.queries, self._of_page = np.unique(pages.query[which], return_inverse=True)
+        # Pages of a query often show the same items, which are then scored once.
+        keys = np.searchsorted(self.queries, self.query) * len(pages.P) + self.item
+        pairs, self._of_shown = np.unique(keys, return_inverse=True)
+        self.pairs = np.divmod(pairs, len(pages.P))
         sizes = np.bincount(self._page, minlength=len(which))
         starts = np.cumsum(sizes) - sizes
         # Of each chosen item, all places of its page; then those that were not chosen are kept.
@@ -108,6 +114,10 @@ class JudgedPages:
         farther = place + starts[self._page[chosen]][closer]
         kept = ~self._chosen[farther]
         self._places, self._closer, self._farther = chosen, closer[kept], farther[kept]
+
+    def of_pairs(self, scores: np.ndarray) -> np.ndarray:
+        """Return the scores of items shown, from those of `pairs`."""
+        return scores[..., self._of_shown]
 
     def comparisons(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the query of every comparison, as a row of Q, and the places of its two items."""

@@ -40,6 +40,9 @@ class PostgresStore(Store):
         except self._psycopg.Error as error:
             first_line = str(error).strip().splitlines()[0] if str(error).strip() else "no reason"
             raise ValueError(f"the store in PostgreSQL cannot be used: {first_line}.") from error
+        except ValueError:
+            self._connection.close()
+            raise
 
     def _connect(self) -> None:
         from psycopg import sql

@@ -127,8 +127,8 @@ def ridge_scores(
     -------
     array of shape (n_alphas, n_gammas, n_shown)
     """
-    shape = len(alphas), len(gammas), len(judged.item)
     if training.nnz == 0:
+        shape = len(alphas), len(gammas), len(judged.item)
         return np.broadcast_to(form_scores(pages, judged, start.W), shape)
     with single_threaded_blas():
         path = relevance_path(training, pages.Q, pages.P, start.W)
@@ -138,16 +138,16 @@ def ridge_scores(
         )
         asked = pages.Q[judged.queries]
         plain, projected = asked @ start.W, path.project(asked)
-        place = np.searchsorted(judged.queries, judged.query)
-        scores = np.empty(shape)
+        asking, columns = judged.pairs
+        scores = np.empty((len(alphas), len(gammas), len(columns)))
         for row, alpha in enumerate(alphas):
             mapped = plain + path.predict(projected, alpha)
-            for first in range(0, shape[2], _ROWS_AT_A_TIME):
+            for first in range(0, len(columns), _ROWS_AT_A_TIME):
                 part = slice(first, first + _ROWS_AT_A_TIME)
-                found = items.pairs(mapped[place[part]], judged.item[part], gammas)
+                found = items.pairs(mapped[asking[part]], columns[part], gammas)
                 for column, values in enumerate(found):
                     scores[row, column, part] = values
-    return scores
+    return judged.of_pairs(scores)
 
 
 def learned(pages: Pages, start: Start, recipe: Recipe) -> tuple[Any, ItemOffsets | None]:

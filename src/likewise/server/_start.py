@@ -68,14 +68,10 @@ def _matrix(similarity: Bilinear, shape: tuple[int, ...]) -> np.ndarray:
 
 def form_scores(pages: Pages, judged: JudgedPages, W: np.ndarray) -> np.ndarray:
     """Return the score of every item shown with its query, by a form."""
-    return mapped_scores(pages, judged, pages.Q[judged.queries] @ W)
-
-
-def mapped_scores(pages: Pages, judged: JudgedPages, mapped: np.ndarray) -> np.ndarray:
-    """Return the score of every item shown with its query, which is mapped already."""
-    place = np.searchsorted(judged.queries, judged.query)
-    scores = np.empty(len(place))
-    for start in range(0, len(place), _ROWS_AT_A_TIME):
+    mapped = pages.Q[judged.queries] @ W
+    queries, items = judged.pairs
+    scores = np.empty(len(queries))
+    for start in range(0, len(queries), _ROWS_AT_A_TIME):
         part = slice(start, start + _ROWS_AT_A_TIME)
-        scores[part] = paired_products(mapped[place[part]], pages.P[judged.item[part]])
-    return scores
+        scores[part] = paired_products(mapped[queries[part]], pages.P[items[part]])
+    return judged.of_pairs(scores)

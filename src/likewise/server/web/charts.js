@@ -47,6 +47,37 @@ export function lineChart({
     asTable && h("details", {}, h("summary", {}, "The figures"), table(lines, across, form, formX)));
 }
 
+/**
+ * Return a chart of pairs of values with their standard errors: [{name, before, after, error, n}].
+ * The line through `after` is one standard error of the difference to each side.
+ */
+export function intervalChart({ title, note = null, rows, form = String, names }) {
+  const left = 74, line = 46, top = 14, bottom = 44, high = top + line * rows.length + bottom;
+  const reach = rows.flatMap(({ before, after, error }) => [before, after - (error ?? 0), after + (error ?? 0)]);
+  const xs = ticks(...ends(reach), 5);
+  const x = scale(ends([...xs, ...reach]), [left + 8, WIDE - EDGE.right]);
+  const y = (place) => top + line * (place + 0.5);
+  const words = rows.map((row) => `${row.name}: ${form(row.before)}, then ${form(row.after)}.`).join(" ");
+  return h("figure", { class: "drawn" },
+    h("figcaption", {}, h("b", {}, title), note && h("span", {}, note)),
+    h("ul", { class: "legend" },
+      h("li", {}, h("span", { class: "swatch after" }), names.after),
+      h("li", {}, h("span", { class: "swatch before" }), names.before),
+    ),
+    svg("svg",
+      { class: "chart", viewBox: `0 0 ${WIDE} ${high}`, role: "img", "aria-label": `${title}. ${words}` },
+      xs.map((value) => svg("line", { class: "grid", x1: x(value), x2: x(value), y1: top, y2: high - bottom })),
+      xs.map((value) => svg("text", { class: "middle", x: x(value), y: high - bottom + 19 }, form(value))),
+      rows.map((row, place) => svg("text", { class: "end", x: left, y: y(place) + 4 }, row.name)),
+      rows.map(({ before, after, error }, place) => [
+        error !== null && svg("line", {
+          class: "error", x1: x(after - error), x2: x(after + error), y1: y(place) - 6, y2: y(place) - 6,
+        }),
+        svg("circle", { class: "mark after", cx: x(after), cy: y(place) - 6, r: 5 }),
+        svg("circle", { class: "mark before", cx: x(before), cy: y(place) + 8, r: 5 }),
+      ])));
+}
+
 /** Return a table with bars: [{name, before, after}]; what is `quiet` has none. */
 export function bars(terms, form) {
   const values = terms.filter((term) => !term.quiet).flatMap((term) => [term.before ?? 0, term.after ?? 0]);

@@ -1,49 +1,49 @@
-// How learning goes: the lessons of the gate, and what was foretold, as charts.
+// How learning goes: the candidates at the gate, and what was predicted, as charts.
 
 import { lineChart } from "./charts.js";
 import { h } from "./dom.js";
 import { count, percent } from "./words.js";
 
-/** Return a chart of the versions on held-out answers; null until there is one. */
+/** Return a chart of the versions on held-out queries; null until there is one. */
 export function heldOut({ lessons }, options = {}) {
   if (!lessons.length) return null;
-  const share = (lesson, part) => [lesson.position, lesson[part] / lesson.held_out];
+  const value = (lesson, part) => [lesson.position, lesson.overall[part]];
   return lineChart({
-    title: "Right on held-out answers",
-    note: "One answer in five is kept back to judge by. Dots are versions that went live.",
-    across: "answers given",
+    title: "Right on held-out queries",
+    note: "The mean over queries that were not learned from. Dots are versions that went live.",
+    across: "comparisons given",
     form: percent,
     formX: count,
-    range: floor(lessons.map((lesson) => Math.min(lesson.right, lesson.live_right) / lesson.held_out)),
+    range: floor(lessons.map(({ overall }) => Math.min(overall.candidate, overall.live))),
     lines: [
       {
         name: "newly learned",
         style: "after",
-        points: lessons.map((lesson) => share(lesson, "right")),
-        marks: lessons.filter((lesson) => lesson.promoted).map((lesson) => share(lesson, "right")),
+        points: lessons.map((lesson) => value(lesson, "candidate")),
+        marks: lessons.filter((lesson) => lesson.promoted).map((lesson) => value(lesson, "candidate")),
       },
       {
         name: "live at that time",
         style: "before",
-        points: lessons.map((lesson) => share(lesson, "live_right")),
+        points: lessons.map((lesson) => value(lesson, "live")),
       },
     ],
     ...options,
   });
 }
 
-/** Return a chart of the answers the learner foretold before it was told; null until there is one. */
-export function foretold({ progress }, options = {}) {
+/** Return a chart of the comparisons predicted before they were learned; null until there is one. */
+export function predicted({ progress }, options = {}) {
   if (progress.length < 2) return null;
   const points = running(progress);
   return lineChart({
-    title: "Foretold before being told",
-    note: "The share of recent answers that the learner would have given too.",
-    across: "answers given",
+    title: "Predicted before it was learned",
+    note: "The share of recent comparisons that the learner had right before it was told.",
+    across: "comparisons given",
     form: percent,
     formX: count,
     range: floor(points.map(([, y]) => y)),
-    lines: [{ name: "the last fifth of the answers", style: "after", points }],
+    lines: [{ name: "the last fifth of the comparisons", style: "after", points }],
     ...options,
   });
 }

@@ -3,7 +3,7 @@
 import { ask, tell } from "../api.js";
 import { sure } from "../dialogs.js";
 import { h, heading, notice, say, waiting } from "../dom.js";
-import { count, moment } from "../words.js";
+import { count, moment, percent, several } from "../words.js";
 
 export const title = "Models";
 const LOOK_EVERY = 3_000;
@@ -19,7 +19,7 @@ export async function open({ root, summary, signal }) {
   root.append(heading(
     "Models",
     "Every version that was made from what people answered. A new one goes live by itself only if it " +
-      "is clearly better than the live one on answers that were held out.",
+      "is clearly better than the live one on queries that neither has learned from.",
   ));
   if (!summary.learns) root.append(notice(summary.why_not));
   const place = h("div", {}, waiting());
@@ -72,7 +72,7 @@ function gate({ gate, live }, change) {
 }
 
 function table({ models }, change, all) {
-  const names = ["Version", "Status", "Answers", "Held-out answers right", "Won / lost", "Made"];
+  const names = ["Version", "Status", "Comparisons", "Held-out queries", "Seen items", "New items", "Made"];
   const few = models.filter((model, place) => place < SHOWN || model.promoted !== null);
   const shown = all.wanted ? models : few;
   const more = h("button",
@@ -98,32 +98,50 @@ function line(model, change) {
   return h("tr", { class: status, "data-version": version },
     h("th", { scope: "row" },
       `${version}`,
-      h("small", {}, model.origin === "file" ? "the model file" : "learned"),
+      h("small", {}, setting(model)),
     ),
     h("td", { "data-name": "Status" },
       h("span", { class: `badge ${status}` }, name),
       h("small", {}, meaning),
     ),
-    h("td", { "data-name": "Answers", class: "number" }, count(model.position)),
-    h("td", { "data-name": "Held-out right" }, judged ? scored(judged) : "–"),
-    h("td", { "data-name": "Won / lost", class: "number" },
-      judged ? `${judged.won} / ${judged.lost}` : "–",
-    ),
+    h("td", { "data-name": "Comparisons", class: "number" }, count(model.position)),
+    h("td", { "data-name": "Held-out queries" }, judged ? scored(judged) : "–"),
+    h("td", { "data-name": "Seen items", class: "number" }, judged ? gained(judged.seen) : "–"),
+    h("td", { "data-name": "New items", class: "number" }, judged ? gained(judged.new) : "–"),
     h("td", { "data-name": "Made", class: "made" }, moment(model.created)),
     h("td", { class: "acts" }, action(model, change)));
 }
 
-function scored({ held_out: n, right, live_right: other, live }) {
+function setting({ origin, learner, lambda: penalty, gamma, share }) {
+  if (origin === "file") return "the model file";
+  if (learner === "aroma") return `share ${share}`;
+  if (learner === null) return "learned before an upgrade";
+  return `λ ${penalty ?? "∞"}, γ ${gamma}`;
+}
+
+function scored({ overall: { live: other, candidate, error, n }, live, threshold, test }) {
   const meter = h("span", { class: "meter", "aria-hidden": "true" },
     h("span", { class: "fill" }),
     h("span", { class: "mark" }),
   );
-  meter.children[0].style.width = `${(100 * right) / n}%`;
-  meter.children[1].style.left = `${(100 * other) / n}%`;
+  meter.children[0].style.width = `${100 * candidate}%`;
+  meter.children[1].style.left = `${100 * other}%`;
+  const errors = error > 0 ? `${((candidate - other) / error).toFixed(1).replace("-", "−")} errors` : "no change";
   return h("div", { class: "scored" },
     meter,
-    h("span", {}, `${right} of ${n}`, h("small", {}, `version ${live}, live then: ${other}`)),
+    h("span", {},
+      `${percent(candidate, 1)} of ${several(n, "query", "queries")}`,
+      h("small", {}, `version ${live}, live then: ${percent(other, 1)}`),
+      h("small", {}, `${errors}, test ${test} asks for ${threshold.toFixed(1)}`),
+    ),
   );
+}
+
+function gained({ live, candidate, error }) {
+  if (live === null) return "–";
+  const gain = 100 * (candidate - live);
+  const text = `${gain < 0 ? "−" : "+"}${Math.abs(gain).toFixed(1)}`;
+  return error === null ? text : `${text} ± ${(100 * error).toFixed(1)}`;
 }
 
 function action({ version, status, promoted, available }, change) {

@@ -1,9 +1,9 @@
-// How good it is: margins, lessons, recall, and the comparisons won and lost.
+// How good it is: held-out queries, candidates, margins, recall, and comparisons won and lost.
 
 import { ask, named } from "../api.js";
-import { lineChart } from "../charts.js";
+import { intervalChart, lineChart } from "../charts.js";
 import { h, heading, notice, tile, waiting } from "../dom.js";
-import { foretold, heldOut, notYet } from "../learning.js";
+import { heldOut, notYet, predicted } from "../learning.js";
 import { labelOf, shown } from "../show.js";
 import { count, percent, score, several, signed } from "../words.js";
 
@@ -33,22 +33,23 @@ function drawn(told, summary) {
     computing && waiting("Measuring the live version…"),
     !summary.learns && notice(summary.why_not),
     tiles(told),
+    judged(told),
     h("section", { class: "charts", "aria-label": "Charts" },
-      heldOut(told) ?? notYet("Versions are judged from the tenth answer on; their chart will be here."),
-      foretold(told) ?? notYet("Once there are answers, the share that was foretold will be drawn here."),
+      heldOut(told) ?? notYet("Candidates are judged from the twentieth query on; their chart will be here."),
+      predicted(told) ?? notYet("Once there are answers, the share that was predicted will be drawn here."),
       margins(told.goodness) ?? notYet(computing ? "Margins are computed…" : "Margins need labels or answers."),
     ),
     h("section", { class: "outcomes", "aria-label": "Comparisons won and lost" },
       outcomes(
         "Lost",
-        `answers the model file had right and version ${told.model} has wrong; the worst first`,
+        `held-out comparisons the model file has right and version ${told.model} has wrong; the worst first`,
         told.lost,
         told.n_lost,
         summary,
       ),
       outcomes(
         "Won",
-        `answers the model file had wrong and version ${told.model} has right`,
+        `held-out comparisons the model file has wrong and version ${told.model} has right`,
         told.won,
         told.n_won,
         summary,
@@ -65,14 +66,14 @@ function tiles({ held_out: n, n_won: won, n_lost: lost, served, lessons, model, 
       model === base ? "the model file's" : `against version ${base}, the model file's`,
     ),
     tile(
-      "Held-out answers",
+      "Held-out comparisons",
       count(n),
-      n ? `${several(won, "win")}, ${several(lost, "loss", "losses")} against the file` : "one answer in five",
+      n ? `${several(won, "win")}, ${several(lost, "loss", "losses")} against the file` : "none yet",
     ),
     tile(
-      "Last lesson",
-      last ? percent(last.right / last.held_out) : "–",
-      last ? `right, beside ${percent(last.live_right / last.held_out)} of the live one` : "none yet",
+      "Last candidate",
+      last ? percent(last.overall.candidate, 1) : "–",
+      last ? `beside ${percent(last.overall.live, 1)} of the live one, ${several(last.overall.n, "query", "queries")}` : "none yet",
     ),
     tile(
       "Served recall",
@@ -81,10 +82,51 @@ function tiles({ held_out: n, n_won: won, n_lost: lost, served, lessons, model, 
   ));
 }
 
+const KINDS = [
+  ["overall", "all chosen items"],
+  ["seen", "items that training had"],
+  ["new", "items that training had not"],
+];
+
+function judged({ standing, model, base_model: base }) {
+  if (!standing) return null;
+  const rows = KINDS
+    .map(([kind, meaning]) => ({ kind, meaning, ...standing[kind] }))
+    .filter(({ n }) => n > 0);
+  const names = { before: "the model file", after: `version ${model}` };
+  const heads = ["Judged on", "Queries", "Model file", `Version ${model}`, "Gain", "Standard error"];
+  const line = ({ kind, meaning, base: before, live, error, n }) => h("tr", {},
+    h("th", { scope: "row" }, kind, h("small", {}, meaning)),
+    ...[count(n), percent(before, 1), percent(live, 1), gain(live - before), error === null ? "–" : points(error)]
+      .map((text, place) => h("td", { class: "number", "data-name": heads[place + 1] }, text)));
+  return h("section", { class: "standing", "aria-labelledby": "standing" },
+    h("h2", { id: "standing" }, "On queries it did not learn from",
+      h("small", {}, model === base
+        ? "the model file's own version is live"
+        : "the live version, learned again without the queries and items that judge it"),
+    ),
+    h("div", { class: "judged" },
+      intervalChart({
+        title: "Share of other items that a chosen one scores above",
+        note: "Means over queries. The line is one standard error of the gain.",
+        rows: rows.map(({ kind, base: before, live, error }) => ({ name: kind, before, after: live, error })),
+        form: percent,
+        names,
+      }),
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Held-out queries" },
+        h("table", { class: "figures" },
+          h("thead", {}, h("tr", {}, heads.map((name, place) =>
+            h("th", { scope: "col", class: place ? "number" : null }, name)))),
+          h("tbody", {}, rows.map(line))))));
+}
+
+const points = (share) => (100 * share).toFixed(1);
+const gain = (share) => `${share < 0 ? "−" : "+"}${points(Math.abs(share))}`;
+
 function margins(goodness) {
   if (!goodness) return null;
   const points = ({ x, y }) => x.map((value, place) => [value, y[place]]);
-  const what = goodness.of === "labels" ? "items, by their labels" : "held-out answers";
+  const what = goodness.of === "labels" ? "items, by their labels" : "held-out comparisons";
   return lineChart({
     title: `Margins of ${what}`,
     note: ["Above zero is right. Before:", ended(goodness.said_before), "After:", ended(goodness.said_after)].join(" "),

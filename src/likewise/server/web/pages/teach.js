@@ -10,7 +10,7 @@ export const title = "Teach";
 const LOOK_EVERY = 600, SLOW = 5_000; // milliseconds: while something is being learned, and otherwise
 const STRATEGIES = [["informative", "the most informative"], ["random", "any"]];
 const UNDECIDED = 0.55;
-const FIRST = "After ten answers the first version is judged on those held out, one in five. The curve will grow here.";
+const FIRST = "Once twenty items were asked about, versions are judged on those they did not learn from. The curve will grow here.";
 const KEPT_AS = "likewise-answers", MOST_KEPT = 20;
 
 export async function open({ root, summary, signal }) {
