@@ -41,8 +41,9 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
     from likewise._files import from_bytes, to_bytes
     from likewise.server._catalogue import Catalogue
     from likewise.server._learner import Learner
-    from likewise.server._live import Live
+    from likewise.server._live import Live, Version
     from likewise.server._open import open_store
+    from likewise.server._records import Page
     from likewise.server._served import begun, open_model
     from likewise.server._settings import Settings
     from likewise.server._teach import Teacher
@@ -59,7 +60,8 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
         store.begin({"model": "digits"}, to_bytes(served.similarity), to_bytes(start))
         store.put_items([(row, vector, {}) for row, vector in enumerate(X)])
         came, _, change = store.items_since(0)
-        live = Live(served, 1, served.similarity, Catalogue().after(came, set(), change))
+        what = Version(1, served.similarity, None)
+        live = Live(served, what, Catalogue().after(came, set(), change))
         teacher, learner = Teacher(store, seed), Learner(store)
         found = {"mAP at the start": _precision(served.similarity, X_test, y_test)}
         n_answers = n_skipped = 0
@@ -70,12 +72,12 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
                 n_skipped += 1
                 continue
             closer, farther = (left, right) if alike[0] else (right, left)
-            store.append(str(n_answers), "", [(query + 1, closer + 1, farther + 1, 1.0)])
+            store.append(str(n_answers), "", [Page.of_two(query + 1, closer + 1, farther + 1)])
             learner.step()
             learner.keep()
             n_answers += 1
             if n_answers in _AFTER:
-                learned = from_bytes(store.checkpoint().state).similarity_
+                learned = lw.Bilinear(from_bytes(store.checkpoint().state).W, "cosine")
                 found[f"mAP after {n_answers:>3}"] = _precision(learned, X_test, y_test)
         store.close()
         return {**found, "skipped": n_skipped}
@@ -86,7 +88,7 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
 def _precision(similarity: Any, X: np.ndarray, y: np.ndarray) -> float:
     from likewise.learners._held_out import average_precisions
 
-    return float(average_precisions(similarity, X, y).mean())
+    return float(average_precisions(similarity.score, X, y).mean())
 
 
 def quality(case: dict[str, Any], data: Any, result: dict[str, float]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 from tests.browsers import find_browser
-from tests.server.explored import serving, teach, write_set
+from tests.server.explored import promote_learned, serving, teach, write_set
 from tests.server.running import Running, write_digits
 
 from likewise.server._open import open_store
@@ -55,8 +55,7 @@ def servers(tmp_path_factory):
                 frame, label = write_set(name, folder)
                 self[name] = stack.enter_context(serving(name, folder))
                 teach(self[name], frame, label, 100)
-                with self[name].client() as client:
-                    client.promote(client.models().models[0].version)
+                promote_learned(self[name])
                 return self[name]
 
         yield Started()

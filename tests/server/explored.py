@@ -68,6 +68,13 @@ def serving(name, folder, *options):
     return Running(model, "--items", items, *options)
 
 
+def promote_learned(server):
+    """Make the newest version live that is not the start."""
+    with server.client() as client:
+        learned = (m for m in client.models().models if m.penalty is not None or m.gamma > 0)
+        return client.promote(next(learned).version)
+
+
 def teach(server, frame, label, n, **given):
     """Tell a server that items of one label are alike, n times; wait until it has learned it."""
     rng = np.random.default_rng(0)

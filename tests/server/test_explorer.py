@@ -5,7 +5,7 @@ import re
 from pathlib import PurePosixPath
 
 import pytest
-from tests.server.explored import SETS, TOKEN, serving, teach, write_set
+from tests.server.explored import SETS, TOKEN, promote_learned, serving, teach, write_set
 from tests.server.running import Running
 from tests.server.visit import LOOKS, PAGES, READY, SHOWN, Visit
 
@@ -211,9 +211,16 @@ def test_what_was_lost_comes_first_by_how_much_and_opens_neighbours(browser, ser
         Visit(browser, servers["sentences"], **LOOKS["light"]) as visit,
         servers["sentences"].client() as client,
     ):
-        client.promote(client.models().models[0].version)
+        version = promote_learned(servers["sentences"])
         page = visit.open("quality")
         page.wait_for_selector(".triplet")
+        standing = client._send("GET", "/v1/explore/quality").json()["standing"]
+        rows = page.locator(".standing tbody tr").all()
+        assert [row.locator("th").inner_text().split()[0] for row in rows] == [
+            kind for kind in ("overall", "seen", "new") if standing[kind]["n"]
+        ]
+        assert page.locator(".standing .chart .mark.after").count() == len(rows)
+        assert f"Version {version}" in page.locator(".standing thead").inner_text()
         told = page.locator(".triplet .margin").all_inner_texts()
         assert told
         link = page.locator(".triplet").first

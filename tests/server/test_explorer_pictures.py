@@ -5,7 +5,7 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from tests.server.explored import serving, teach, write_set
+from tests.server.explored import promote_learned, serving, teach, write_set
 from tests.server.visit import LOOKS, Visit
 
 KEPT = Path(os.environ.get("LIKEWISE_PICTURES", "results"))
@@ -36,8 +36,7 @@ class _served:
     def __enter__(self):
         server = self._server.__enter__()
         teach(server, *self._set, TAUGHT[self._name])
-        with server.client() as client:
-            client.promote(client.models().models[0].version)
+        promote_learned(server)
         return server
 
     def __exit__(self, *error):

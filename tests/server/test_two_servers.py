@@ -22,12 +22,12 @@ def arguments(postgres_url, tmp_path):
 
 
 def test_what_one_learns_the_other_serves_and_takes_over(arguments):
-    triplets = digit_triplets(800)
+    triplets = digit_triplets(1_400)
     with Running(*arguments) as other, other.client() as there:
         with Running(*arguments) as one, one.client() as here:
-            for start in range(0, 400, 50):
+            for start in range(0, 1_000, 50):
                 (here if start % 100 else there).feedback(triplets[start : start + 50])
-            assert here.wait(180).applied == there.wait(180).applied == 400
+            assert here.wait(180).applied == there.wait(180).applied == 1_000
             live = here.models().live
             assert live > 1
             eventually(lambda: there.search(id="d5").model, live)
@@ -43,8 +43,8 @@ def test_what_one_learns_the_other_serves_and_takes_over(arguments):
             eventually(lambda: here.search(id="d5").model, 1)
             there.promote(live)
             assert here.feedback(triplets[:1], key="k") == there.feedback(triplets[:1], key="k")
-            assert there.feedback_state().acknowledged == 401
+            assert there.feedback_state().acknowledged == 1_001
             one.kill()
         # Whichever of the two had the learner: it goes on without the one that was killed.
-        there.feedback(triplets[400:800])
-        assert there.wait(180).applied == 801
+        there.feedback(triplets[1_000:1_400])
+        assert there.wait(180).applied == 1_401

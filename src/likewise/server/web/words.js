@@ -19,6 +19,12 @@ export const signed = decimal(SIGNED);
 export const moment = (seconds) => MOMENT.format(new Date(seconds * 1000));
 export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 
+/** Return a gain in hundredths, with its standard error. */
+export function gain(share, error = null) {
+  const size = `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(1)}`;
+  return error === null ? size : `${size} ± ${(100 * error).toFixed(1)}`;
+}
+
 /** Return a cell of a row. */
 export function cell(value) {
   if (value === null || value === undefined) return "–";

@@ -3,7 +3,7 @@
 import { ask, tell } from "../api.js";
 import { sure } from "../dialogs.js";
 import { h, heading, notice, say, waiting } from "../dom.js";
-import { count, moment, percent, several } from "../words.js";
+import { count, gain, moment, percent, several } from "../words.js";
 
 export const title = "Models";
 const LOOK_EVERY = 3_000;
@@ -132,16 +132,13 @@ function scored({ overall: { live: other, candidate, error, n }, live, threshold
     h("span", {},
       `${percent(candidate, 1)} of ${several(n, "query", "queries")}`,
       h("small", {}, `version ${live}, live then: ${percent(other, 1)}`),
-      h("small", {}, `${errors}, test ${test} asks for ${threshold.toFixed(1)}`),
+      h("small", {}, `${errors}; ${threshold.toFixed(1)} needed (test ${test})`),
     ),
   );
 }
 
 function gained({ live, candidate, error }) {
-  if (live === null) return "–";
-  const gain = 100 * (candidate - live);
-  const text = `${gain < 0 ? "−" : "+"}${Math.abs(gain).toFixed(1)}`;
-  return error === null ? text : `${text} ± ${(100 * error).toFixed(1)}`;
+  return live === null ? "–" : gain(candidate - live, error);
 }
 
 function action({ version, status, promoted, available }, change) {

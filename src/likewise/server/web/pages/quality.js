@@ -5,7 +5,7 @@ import { intervalChart, lineChart } from "../charts.js";
 import { h, heading, notice, tile, waiting } from "../dom.js";
 import { heldOut, notYet, predicted } from "../learning.js";
 import { labelOf, shown } from "../show.js";
-import { count, percent, score, several, signed } from "../words.js";
+import { count, gain, percent, score, several, signed } from "../words.js";
 
 export const title = "Quality";
 const SHOWN = 6;
@@ -94,11 +94,11 @@ function judged({ standing, model, base_model: base }) {
     .map(([kind, meaning]) => ({ kind, meaning, ...standing[kind] }))
     .filter(({ n }) => n > 0);
   const names = { before: "the model file", after: `version ${model}` };
-  const heads = ["Judged on", "Queries", "Model file", `Version ${model}`, "Gain", "Standard error"];
+  const heads = ["Judged on", "Queries", "Model file", `Version ${model}`, "Gain ± error"];
   const line = ({ kind, meaning, base: before, live, error, n }) => h("tr", {},
     h("th", { scope: "row" }, kind, h("small", {}, meaning)),
-    ...[count(n), percent(before, 1), percent(live, 1), gain(live - before), error === null ? "–" : points(error)]
-      .map((text, place) => h("td", { class: "number", "data-name": heads[place + 1] }, text)));
+    [count(n), percent(before, 1), percent(live, 1), gain(live - before, error)]
+      .map((text) => h("td", { class: "number" }, text)));
   return h("section", { class: "standing", "aria-labelledby": "standing" },
     h("h2", { id: "standing" }, "On queries it did not learn from",
       h("small", {}, model === base
@@ -119,9 +119,6 @@ function judged({ standing, model, base_model: base }) {
             h("th", { scope: "col", class: place ? "number" : null }, name)))),
           h("tbody", {}, rows.map(line))))));
 }
-
-const points = (share) => (100 * share).toFixed(1);
-const gain = (share) => `${share < 0 ? "−" : "+"}${points(Math.abs(share))}`;
 
 function margins(goodness) {
   if (!goodness) return null;

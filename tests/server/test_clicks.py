@@ -1,0 +1,22 @@
+"""Clicks on a real server: queries that never clicked must not lose by it."""
+
+import os
+from dataclasses import replace
+
+import pytest
+from benchmarks._texts import load_texts
+from benchmarks.clicks import simulate
+
+pytestmark = pytest.mark.skipif(
+    "LIKEWISE_DATA" not in os.environ, reason="LIKEWISE_DATA names no folder with SciFact"
+)
+
+
+def test_no_version_that_clicks_promote_hurts_other_queries():
+    texts = load_texts("scifact")
+    found = simulate(replace(texts, test=texts.test[:100]), "ridge", n_rounds=1)
+    start, *versions = found
+    assert versions, "nothing was promoted, so that nothing was tested"
+    for version in versions:
+        assert version.overall >= start.overall
+        assert version.seen > start.seen
