@@ -19,7 +19,7 @@ from likewise.supervision import N_SPLITS
 
 FEWEST_QUERIES = 20
 MOST_PAGES = 10_000  # the newest, that judge
-_MORE_ERRORS = 3.0  # see `errors_to_pass`
+_MORE_ERRORS = 2.5  # see `errors_to_pass`
 _SMALL_STEP, _LARGE_STEP, _GROWTH = 10, 1_000, 0.05
 
 Scores = Callable[[JudgedPages, int], np.ndarray | None]
@@ -64,14 +64,25 @@ class Marks:
         return bisect_right(self._known, position)
 
 
-def errors_to_pass(test: int) -> float:
-    """Return how many standard errors the overall gain must exceed at a test, counted from 1.
+def errors_to_pass(test: int, n_queries: int) -> float:
+    """Return how many standard errors the overall gain must exceed.
 
     Of many tests on the same pages one passes by chance before long, so the threshold rises with
-    their number. With it, random clicks promote anything in at most 5 of 100 whole streams
-    (``python -m benchmarks gate``).
+    their number; and errors of few queries are themselves uncertain, so it is as improbable by
+    Student's t as √(2.5² + c ln test) is by the normal distribution. With it, random clicks promote
+    anything in at most 5 of 100 whole streams (``python -m benchmarks gate``).
+
+    Parameters
+    ----------
+    test : int
+        Number of the test since the last automatic promotion, from 1.
+    n_queries : int
+        Queries that judge.
     """
-    return sqrt(ERRORS_TO_PASS**2 + _MORE_ERRORS * log(test))
+    from scipy.special import ndtr, stdtrit
+
+    threshold = sqrt(ERRORS_TO_PASS**2 + _MORE_ERRORS * log(test))
+    return float(-stdtrit(max(n_queries - 1, 1), ndtr(-threshold)))
 
 
 def judged_pages(pages: Pages, first: int, splits: Sequence[int]) -> np.ndarray | None:
@@ -140,7 +151,7 @@ def verdict_of(
     live_values: np.ndarray, values: np.ndarray, live: int, test: int
 ) -> tuple[int, int, Verdict]:
     """Choose a candidate; return its form, its step and the verdict on it."""
-    threshold = errors_to_pass(test)
+    threshold = errors_to_pass(test, live_values.shape[1])
     found = best_of(live_values, values, "protect", errors_to_pass=threshold)
     outcomes = {kind: judged_of(outcome) for kind, outcome in found.outcomes.items()}
     verdict = Verdict(live, **outcomes, test=test, threshold=threshold, passes=found.passes)

@@ -41,7 +41,7 @@ class PostgresStore(Store):
             first_line = str(error).strip().splitlines()[0] if str(error).strip() else "no reason"
             raise ValueError(f"the store in PostgreSQL cannot be used: {first_line}.") from error
         except ValueError:
-            self._connection.close()
+            self.close()
             raise
 
     def _connect(self) -> None:

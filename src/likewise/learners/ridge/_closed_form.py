@@ -156,14 +156,16 @@ class ItemScores:
     def pairs(self, mapped: np.ndarray, columns: np.ndarray, gammas: Any) -> Any:
         """Yield the scores of mapped query i with the item in column i, for each step."""
         plain = paired_products(mapped, self.items[columns])
+        towards = None
         for gamma in gammas:
             if gamma == 0 or self._offsets is None:
                 yield plain
                 continue
-            judged = np.flatnonzero(self._place[columns] >= 0)
-            place = self._place[columns[judged]]
-            towards = paired_products(mapped[judged], self._offsets.directions[place])
-            unit = ratio(plain[judged], self._lengths[place])
+            if towards is None:
+                judged = np.flatnonzero(self._place[columns] >= 0)
+                place = self._place[columns[judged]]
+                towards = paired_products(mapped[judged], self._offsets.directions[place])
+                unit = ratio(plain[judged], self._lengths[place])
             moved = plain.copy()
             moved[judged] = (unit + gamma * towards) * self.scales(gamma)[place]
             yield moved
