@@ -41,7 +41,7 @@ def labelled_table(source: str, target: str | None, n_features: int | None = Non
     return table.with_target(target)
 
 
-def comparisons_of(source: str) -> tuple[Any, Any]:
+def comparisons_of(source: str, option: str = "--triplets") -> tuple[Any, Any]:
     """Return triplets and their weights, from a table or an array of three columns."""
     import numpy as np
 
@@ -52,7 +52,7 @@ def comparisons_of(source: str) -> tuple[Any, Any]:
     wanted = ["x0", "x1", "x2"] if names == ["x0", "x1", "x2"] else ["query", "closer", "farther"]
     for name in wanted:
         if name not in names:
-            raise no_column("--triplets", name, source, names)
+            raise no_column(option, name, source, names)
     numbers = [table.rows.column(name).to_numpy() for name in wanted]
     weights = table.rows.column("weight").to_numpy() if "weight" in names else None
     return np.stack(numbers, axis=1), weights
@@ -81,6 +81,11 @@ def open_model(path: str, items: Any = None) -> Any:
     if items is None:
         raise WrongUse(f"{path} holds a {type(model).__name__}, not what likewise fit writes.")
     return TableModel(Columns(scale="none").fit(items), model)
+
+
+def offsets_of(model: Any) -> Any:
+    """Return the offsets of judged items that a model has learned; None where it has none."""
+    return getattr(model.estimator, "offsets_", None)
 
 
 def ids_of(table: Any, id_column: str | None) -> list[Any]:

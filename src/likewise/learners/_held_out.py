@@ -136,14 +136,22 @@ class HeldOutTriplets:
         Items that are the closer one of some triplet that was learned from.
     queries, items : rows, optional
         Where similarities are judged.
+    most : int or None, default=100_000
+        Triplets that are judged: the first ones, or all.
     """
 
     measure = "right order"
 
     def __init__(
-        self, triplets: np.ndarray, seen: np.ndarray, queries: Rows = None, items: Rows = None
+        self,
+        triplets: np.ndarray,
+        seen: np.ndarray,
+        queries: Rows = None,
+        items: Rows = None,
+        *,
+        most: int | None = _MOST_TRIPLETS,
     ) -> None:
-        self._triplets = triplets[:_MOST_TRIPLETS]
+        self._triplets = triplets[:most]
         self.held, self._of = np.unique(self._triplets[:, 0], return_inverse=True)
         self._seen = seen[self._triplets[:, 1]]
         self._queries, self._items = queries, items
