@@ -50,6 +50,10 @@ def report_on(
     same = queries is None or X.shape[1] == items.shape[1]
     learner = getattr(fitted.estimator, "learner_", fitted.estimator)
     shown = {"validation": getattr(learner, "validation_", None), **shown}
+    moves_items = offsets_of(fitted) is not None
+    if moves_items:
+        alone = "Neighbours and maps below are by the form alone, before judged items move."
+        shown["notes"] = (*shown.get("notes", ()), alone)
     try:
         write_report(
             report,
@@ -67,7 +71,7 @@ def report_on(
             if queries is None
             else [*asked.sentences_, *columns.sentences_],
             model_path=model,
-            snippets=_snippets(str(model), table, queries, offsets_of(fitted) is not None),
+            snippets=_snippets(str(model), table, queries, moves_items),
             verbose=not show.quiet,
             **shown,
         )

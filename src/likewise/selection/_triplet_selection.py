@@ -114,7 +114,9 @@ def summarized(values: np.ndarray) -> dict[str, dict[str, Any]]:
 
 def saved(title: str, outcomes: Mapping[str, Outcome]) -> str:
     """Return the sentence on a learner that is saved."""
-    return f"{_compared(title, outcomes)}. Saved: {title}, learned again from all comparisons."
+    said = _compared(title, outcomes)
+    said = said[:1].upper() + said[1:]
+    return f"{said}. Saved: {title}, learned again from all comparisons."
 
 
 def kept(title: str, outcomes: Mapping[str, Outcome], *, left_its_start: bool) -> str:
