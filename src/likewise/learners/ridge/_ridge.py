@@ -17,6 +17,7 @@ from likewise._validation import Rows, check_choice, check_number, check_rows
 from likewise.learners._arguments import grades_of_pairs, starting_form
 from likewise.learners._gate import NEW_ITEMS, Verdict, described, judge
 from likewise.learners._held_out import (
+    HeldOutLabels,
     HeldOutRelevance,
     HeldOutTriplets,
     all_new,
@@ -102,10 +103,10 @@ class RidgeSimilarity(BaseEstimator):
     Examples
     --------
     >>> import likewise as lw
-    >>> data = lw.datasets.load("wine")
-    >>> ridge = lw.RidgeSimilarity(random_state=0).fit(data.X - data.X.mean(axis=0), data.y)
+    >>> data = lw.datasets.load("digits")
+    >>> ridge = lw.RidgeSimilarity(random_state=0).fit(data.X, data.y)
     >>> start, learned, error, n = ridge.validation_["new"]
-    >>> learned > start + 2 * error
+    >>> learned > start + 10 * error
     True
     """
 
@@ -147,10 +148,10 @@ class RidgeSimilarity(BaseEstimator):
         alphas = _LABEL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
         with show_progress(self.verbose), single_threaded_blas():
             values = _label_values(rows, classes, weights, start, alphas, self._rng())
-            verdict = judge(*values, self.new_items)
+            verdict = judge(*values, self.new_items, error_scale=HeldOutLabels.error_scale)
             alpha = alphas[verdict.form]
             W = label_form(label_path(rows, classes, weights), alpha) if verdict.passes else start
-        return self._publish(verdict, "map", W, alpha, 0.0, X.dtype)
+        return self._publish(verdict, HeldOutLabels.measure, W, alpha, 0.0, X.dtype)
 
     def fit_relevance(
         self,
