@@ -137,7 +137,7 @@ class Grades:
         """The largest number of entries of a row."""
         if is_sparse(self.grades):
             return int(np.diff(self.grades.indptr).max())
-        return max(np.count_nonzero(row) for row in self.grades)
+        return max(int(np.count_nonzero(row)) for row in self.grades)
 
     def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
         """Return the grades of the block, dense."""
