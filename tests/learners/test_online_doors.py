@@ -520,7 +520,7 @@ def test_parameters_are_checked_at_every_door(labelled, parameters, error, messa
         "partial_fit": (X, y),
         "fit_triplets": ([[0, 1, 2]], X),
         "partial_fit_triplets": ([[0, 1, 2]], X),
-        "fit_relevance": (np.eye(150), X),
+        "fit_relevance": (np.eye(400), X),
         "fit_pairs": ([[0, 1]], [1], X),
     }.items():
         with pytest.raises(error, match=message):
