@@ -54,10 +54,7 @@ class ItemOffsets:
     center: np.ndarray
 
     def __post_init__(self) -> None:
-        ids = _check_ids(self.ids)
-        if len(set(ids)) < len(ids):
-            twice = Counter(ids).most_common(1)[0][0]
-            raise ValueError(f"ids must be unique, but {twice!r} is given twice.")
+        ids = check_item_ids(self.ids, "ids")
         directions = check_rows(self.directions, "directions")
         counts, center = np.asarray(self.counts), np.asarray(self.center)
         for name, array, shape in (
@@ -113,7 +110,7 @@ class ItemOffsets:
         items : array or CSR of shape (n_items, n_item_features)
         """
         items = check_rows(items, "items", n_features=self.n_item_features)
-        listed = _check_ids(ids)
+        listed = check_item_ids(ids, "ids", unique=False)
         if len(listed) != items.shape[0]:
             raise ValueError(f"ids has {len(listed)} entries, but items has {items.shape[0]} rows.")
         known = [(row, self._places[i]) for row, i in enumerate(listed) if i in self._places]
@@ -155,12 +152,16 @@ def _with_rows(items: Rows, rows: np.ndarray, moved: Rows) -> Rows:
     return csr_array(vstack([items, moved], format="csr")[order])
 
 
-def _check_ids(ids: Any) -> tuple[ItemId, ...]:
-    """Return ids as plain whole numbers and text."""
+def check_item_ids(ids: Any, name: str, *, unique: bool = True) -> tuple[ItemId, ...]:
+    """Return ids as plain whole numbers and text, each of them once unless `unique` is false."""
     if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
-        raise TypeError(f"ids must be a list, one for each item, but {ids!r} was given.")
+        raise TypeError(f"{name} must be a list, one for each item, but {ids!r} was given.")
     listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
     for identifier in listed:
         if isinstance(identifier, bool) or not isinstance(identifier, numbers.Integral | str):
-            raise TypeError(f"ids must be whole numbers or text, but {identifier!r} was given.")
-    return tuple(str(i) if isinstance(i, str) else int(i) for i in listed)
+            raise TypeError(f"{name} must be whole numbers or text, but {identifier!r} was given.")
+    checked = tuple(str(i) if isinstance(i, str) else int(i) for i in listed)
+    if unique and len(set(checked)) < len(checked):
+        twice = Counter(checked).most_common(1)[0][0]
+        raise ValueError(f"{name} must be unique, but {twice!r} is given twice.")
+    return checked
