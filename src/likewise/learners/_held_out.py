@@ -11,6 +11,7 @@ import numpy as np
 
 from likewise._threads import slices
 from likewise._validation import Rows, check_labels, take
+from likewise.learners._gate import ERROR_SCALE_OF_LABELS
 from likewise.metrics import average_precision, ndcg_seen_new, random_order_ndcg
 from likewise.similarities import Bilinear, Matches
 
@@ -25,6 +26,7 @@ class HeldOut(Protocol):
     """What a similarity is judged by."""
 
     measure: str
+    error_scale: float
 
     def __call__(self, similarity: Bilinear) -> np.ndarray:
         """Return the values of the held-out queries."""
@@ -53,6 +55,7 @@ class HeldOutRelevance:
     """
 
     measure = f"ndcg@{CUT_OFF}"
+    error_scale = 1.0
 
     def __init__(
         self,
@@ -141,6 +144,7 @@ class HeldOutTriplets:
     """
 
     measure = "right order"
+    error_scale = 1.0
 
     def __init__(
         self,
@@ -195,6 +199,7 @@ class HeldOutLabels:
     """Average precision of held-out rows among themselves: all of them are new."""
 
     measure = "map"
+    error_scale = ERROR_SCALE_OF_LABELS
 
     def __init__(self, X: Rows, y: np.ndarray, rows: np.ndarray) -> None:
         self._X, self._y = take(X, rows), y[rows]

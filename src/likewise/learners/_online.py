@@ -404,7 +404,8 @@ class OnlineLearner(TripletLearner):
         shares = _SHARES if np.array_equal(base, start) else (0.0, *_SHARES)
         values = [held(self._published(start + start.dtype.type(s) * learned)) for s in shares]
         before = held(self._published(base)) if base.any() else held.without_ranking()
-        verdict = judge(before, np.array(values)[:, None], self.new_items)
+        candidates = np.array(values)[:, None]
+        verdict = judge(before, candidates, self.new_items, error_scale=held.error_scale)
         share = shares[verdict.form]
         return {
             **_validation(held.measure, verdict),
