@@ -187,15 +187,27 @@ def test_without_a_common_width_the_start_has_no_ranking(rng):
     assert "gives every item the same score" in found.notes[-1]
 
 
-def test_offsets_of_a_ridge_name_the_items_as_the_caller_does(rng):
-    Q = rng.normal(size=(150, 6))
-    P = rng.normal(size=(40, 6))
-    favorite = rng.integers(10, size=150)  # each query has one of ten items in mind, as those near
-    Q += 3 * P[favorite] @ np.linalg.qr(rng.normal(size=(6, 6)))[0]
+def test_a_baseline_that_is_clearly_better_than_what_was_saved_is_named(rng):
+    Q = rng.normal(size=(60, 4)) * rng.uniform(0.1, 10, size=(60, 1))  # length is all that matters
+    triplets = []
+    for _ in range(1200):
+        query, *pair = rng.choice(60, 3, replace=False)
+        pair.sort(key=lambda row: np.linalg.norm(Q[query] - Q[row]))
+        triplets.append((query, *pair))
+    found = select_triplets(np.array(triplets), Q, learners=["oasis"])
+    assert found.notes[0].startswith("Euclid puts more comparisons in the right order than what")
+    assert "Euclid" not in "".join(select_triplets(*random_triplets(rng)).notes)
+
+
+def test_offsets_of_a_ridge_name_the_items_as_the_caller_does():
+    rng = np.random.default_rng(1)
+    P = rng.normal(size=(60, 12))
+    favorite = rng.integers(20, size=200)
+    Q = rng.normal(size=(20, 12))[favorite] + 0.5 * rng.normal(size=(200, 12))
     triplets = np.array(
-        [(q, favorite[q], far) for q in range(150) for far in rng.integers(10, 40, size=8)]
+        [(q, favorite[q], far) for q in range(200) for far in rng.integers(20, 60, size=5)]
     )
-    ids = [f"item {row}" for row in range(40)]
+    ids = [f"item {row}" for row in range(60)]
     found = select_triplets(triplets, Q, P, learners=["ridge"], item_ids=ids)
     assert found.chosen == "ridge"
     assert found.estimator.offsets_ is not None

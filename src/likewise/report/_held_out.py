@@ -82,7 +82,7 @@ def _method(validation: Mapping[str, Any], of_rows: bool) -> str:
         )
     said += " The bar is one standard error of the difference to the start, to either side."
     if validation.get("published") is False:
-        said += " The gain was not clear enough, so the start was kept."
+        said += " What was learned did not pass, so the start was kept."
     return said
 
 

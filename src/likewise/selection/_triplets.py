@@ -294,7 +294,7 @@ class _Judged:
             self._start_form() if estimator is None else estimator,
             validation,
             sentence,
-            tuple(self._notes(rows, estimator)),
+            tuple(self._notes(values, chosen, estimator)),
         )
 
     def _row(self, name: str, values: np.ndarray, chosen: str) -> dict[str, Any]:
@@ -310,13 +310,19 @@ class _Judged:
             "chosen": chosen == (START if name == self._start else name),
         }
 
-    def _notes(self, rows: list[dict[str, Any]], estimator: Any) -> Iterator[str]:
-        mean = next((row["mean"] for row in rows if row["chosen"]), np.inf)
-        for row in rows:
-            if row["kind"] == "baseline" and row["mean"] > mean:
+    def _notes(
+        self, values: dict[str, np.ndarray], chosen: str, estimator: Any
+    ) -> Iterator[str]:
+        saved_values = values.get(self._start if chosen == START else chosen)
+        for name in self._baselines:
+            if saved_values is None or name == self._start:
+                continue
+            verdict = judge(saved_values, values[name][None, None], "allow")
+            if verdict.passes:
+                start, learned, error, _ = verdict.outcomes["overall"]
                 yield (
-                    f"{row['name']} puts more comparisons in the right order than what was saved: "
-                    f"{row['mean']:.3f} and {mean:.3f}."
+                    f"{name} puts more comparisons in the right order than what was saved: "
+                    f"{learned:.3f} and {start:.3f} (± {error:.3f})."
                 )
         if estimator is None and self._start == _NO_RANKING:
             yield (
