@@ -310,9 +310,7 @@ class _Judged:
             "chosen": chosen == (START if name == self._start else name),
         }
 
-    def _notes(
-        self, values: dict[str, np.ndarray], chosen: str, estimator: Any
-    ) -> Iterator[str]:
+    def _notes(self, values: dict[str, np.ndarray], chosen: str, estimator: Any) -> Iterator[str]:
         saved_values = values.get(self._start if chosen == START else chosen)
         for name in self._baselines:
             if saved_values is None or name == self._start:
