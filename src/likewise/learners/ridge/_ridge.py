@@ -143,6 +143,8 @@ class RidgeSimilarity(BaseEstimator):
         if classes.max() == 0:
             raise ValueError("y has one class; at least two classes are needed.")
         weights = check_weights(sample_weight, y, "y")
+        if not weights.any():
+            raise ValueError("sample_weight is zero everywhere, so no row counts.")
         start = starting_form(self.init, X.shape[1], X.shape[1], "float64", self.normalize)
         rows = self._compared(check_rows(X, "X", finite=False))
         alphas = _LABEL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
