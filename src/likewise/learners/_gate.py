@@ -137,11 +137,16 @@ def _outcome(start: np.ndarray, learned: np.ndarray, error_scale: float) -> Outc
     return Outcome(float(start[there].mean()), float(learned[there].mean()), float(error), n)
 
 
-def described(measure: str, outcomes: dict[str, Outcome]) -> str:
-    """Return outcomes in a few words, for warnings and notes."""
-    said = [
+def start_kept(measure: str, outcomes: dict[str, Outcome]) -> str:
+    """Return the sentence that says why the start is kept."""
+    judged = [
         f"{kind} {start:.3f} → {learned:.3f} (± {error:.3f}, {n} queries)"
         for kind, (start, learned, error, n) in outcomes.items()
         if n
     ]
-    return f"{measure} {', '.join(said)}"
+    if not judged:
+        return "there are too few queries to hold some out and judge by them: the start is kept."
+    return (
+        "what was learned does not clearly beat its start on held-out queries "
+        f"({measure} {', '.join(judged)}): the start is kept."
+    )

@@ -15,7 +15,7 @@ from likewise._progress import LongWork, show_progress
 from likewise._threads import single_threaded_blas
 from likewise._validation import Rows, check_choice, check_number, check_rows
 from likewise.learners._arguments import grades_of_pairs, starting_form
-from likewise.learners._gate import NEW_ITEMS, Verdict, described, judge
+from likewise.learners._gate import NEW_ITEMS, Verdict, judge, start_kept
 from likewise.learners._held_out import (
     HeldOutLabels,
     HeldOutRelevance,
@@ -143,6 +143,8 @@ class RidgeSimilarity(BaseEstimator):
         if classes.max() == 0:
             raise ValueError("y has one class; at least two classes are needed.")
         weights = check_weights(sample_weight, y, "y")
+        if not weights.any():
+            raise ValueError("sample_weight is zero everywhere, so no row counts.")
         start = starting_form(self.init, X.shape[1], X.shape[1], "float64", self.normalize)
         rows = self._compared(check_rows(X, "X", finite=False))
         alphas = _LABEL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
@@ -151,7 +153,7 @@ class RidgeSimilarity(BaseEstimator):
             verdict = judge(*values, self.new_items, error_scale=HeldOutLabels.error_scale)
             alpha = alphas[verdict.form]
             W = label_form(label_path(rows, classes, weights), alpha) if verdict.passes else start
-        return self._publish(verdict, HeldOutLabels.measure, W, alpha, 0.0, X.dtype)
+        return self._publish(verdict, HeldOutLabels.measure, W, alpha, 0.0, X.dtype, stacklevel=3)
 
     def fit_relevance(
         self,
@@ -180,10 +182,7 @@ class RidgeSimilarity(BaseEstimator):
         """
         Q, P = self._sides(queries, items)
         grades = check_relevance(relevance, Q, P)
-        taught = grades.copy()
-        if weights is not None:
-            taught.data = taught.data * weights_at(weights, grades)
-        return self._fit_judgements(_Relevance(grades, taught), Q, P, item_ids, offsets)
+        return self._fit_judgements(_Relevance.of(grades, weights), Q, P, item_ids, offsets)
 
     def fit_pairs(
         self,
@@ -208,7 +207,7 @@ class RidgeSimilarity(BaseEstimator):
         """
         Q, P = self._sides(queries, items)
         grades, of_pairs = grades_of_pairs(pairs, y, weights, Q, P)
-        return self.fit_relevance(grades, Q, None if P is Q else P, of_pairs, item_ids, offsets)
+        return self._fit_judgements(_Relevance.of(grades, of_pairs), Q, P, item_ids, offsets)
 
     def fit_triplets(
         self,
@@ -271,12 +270,19 @@ class RidgeSimilarity(BaseEstimator):
                 if gamma > 0:
                     moved = offset_directions(judgements.taught, Q, start)
         self.n_features_in_ = Q.shape[1]
-        self._publish(verdict, judgements.measure, W, alpha, gamma, dtype)
+        self._publish(verdict, judgements.measure, W, alpha, gamma, dtype, stacklevel=4)
         self.offsets_ = None if moved is None else _offsets(moved, ids, gamma)
         return self
 
     def _publish(
-        self, verdict: Verdict, measure: str, W: np.ndarray, alpha: float, gamma: float, dtype: Any
+        self,
+        verdict: Verdict,
+        measure: str,
+        W: np.ndarray,
+        alpha: float,
+        gamma: float,
+        dtype: Any,
+        stacklevel: int,
     ) -> "RidgeSimilarity":
         self.similarity_ = Bilinear(W.astype(dtype), norm="cosine" if self.normalize else "none")
         self.offsets_ = None
@@ -289,11 +295,7 @@ class RidgeSimilarity(BaseEstimator):
             "gamma": gamma,
         }
         if not verdict.passes:
-            warnings.warn(
-                "what was learned does not clearly beat its start on held-out queries "
-                f"({described(measure, verdict.outcomes)}): the start is kept.",
-                stacklevel=4,
-            )
+            warnings.warn(start_kept(measure, verdict.outcomes), stacklevel=stacklevel)
         return self
 
     def _check_parameters(self) -> None:
@@ -342,6 +344,14 @@ class _Relevance:
     taught: Any
 
     measure = HeldOutRelevance.measure
+
+    @classmethod
+    def of(cls, grades: Any, weights: Any) -> "_Relevance":
+        """Return grades with weights, one for each or None."""
+        taught = grades.copy()
+        if weights is not None:
+            taught.data = taught.data * weights_at(weights, grades)
+        return cls(grades, taught)
 
     def held_out(
         self, hold: HoldOut, split: int, training: Any, same: bool, rng: np.random.Generator
