@@ -67,7 +67,8 @@ def test_kinds_without_queries_are_left_out(tmp_path, rng):
 
 def test_validation_of_a_learner_is_shown_as_it_is(tmp_path, rng):
     wine = lw.datasets.load("wine")
-    ridge = lw.RidgeSimilarity(random_state=0).fit(wine.X - wine.X.mean(axis=0), wine.y)
+    X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
+    ridge = lw.RidgeSimilarity(random_state=0).fit(X, wine.y)
     page = written(tmp_path / "r.html", ridge.validation_, rng)
     assert "On rows it had not learned from" in page
     assert "mean average precision" in page

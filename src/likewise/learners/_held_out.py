@@ -13,7 +13,7 @@ from likewise._threads import slices
 from likewise._validation import Rows, check_labels, take
 from likewise.learners._gate import ERROR_SCALE_OF_LABELS
 from likewise.metrics import average_precision, ndcg_seen_new, random_order_ndcg
-from likewise.similarities import Bilinear, Matches
+from likewise.similarities import Bilinear, Matches, Similarity
 
 CUT_OFF = 10
 _FEWEST_HELD_OUT = 5  # below which a mean says nothing
@@ -160,7 +160,7 @@ class HeldOutTriplets:
         self._seen = seen[self._triplets[:, 1]]
         self._queries, self._items = queries, items
 
-    def __call__(self, similarity: Bilinear) -> np.ndarray:
+    def __call__(self, similarity: Similarity) -> np.ndarray:
         """Return the share of every query."""
         margins = np.empty(len(self._triplets))
         for block in slices(len(margins), 4096):
