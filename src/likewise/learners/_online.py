@@ -400,7 +400,7 @@ class OnlineLearner(TripletLearner):
         """Judge shares of what was learned by what was held out."""
         assert way.best is not None
         learned = way.best.W - start
-        shares = _SHARES
+        shares: tuple[float, ...] = _SHARES
         if not start.any():
             shares = _SHARES[-1:]  # from nothing, every share ranks alike
         elif not np.array_equal(base, start):

@@ -15,7 +15,7 @@ from tests.oracles import ridge as oracle
 import likewise as lw
 from likewise.exceptions import InterruptedWarning
 
-KEPT = "ignore:what was learned does not clearly beat its start:UserWarning"
+KEPT = "ignore:.*the start is kept:UserWarning"
 
 
 @pytest.fixture
