@@ -96,7 +96,8 @@ def _chart(gains: Sequence[Gain], validation: Mapping[str, Any]) -> Html:
     lines = []
     for gain, spread in zip(gains, spreads, strict=True):
         name = gain.kind if gain.kind == "overall" else f"{gain.kind} items"
-        queries = f"{gain.n:,} {'query' if gain.n == 1 else 'queries'}"
+        unit = ("row", "rows") if validation.get("measure") == _OF_ROWS else ("query", "queries")
+        queries = f"{gain.n:,} {unit[gain.n != 1]}"
         error = f"\u00a0±\u00a0{spread:.3f}" if spread else ""
         lines.append(
             tag(
