@@ -126,3 +126,50 @@ def test_an_export_to_nowhere_known_is_refused(run, flowers):
     code, _, err = run("export", flowers / "ready.safetensors", "--to", "fais")
     assert code == 1
     assert "Did you mean 'faiss'?" in err
+
+
+@pytest.fixture
+def judged(flowers, tmp_path):
+    """Return a model whose estimator has learned offsets, and the items as they are stored."""
+    frame = pd.read_parquet(flowers / "items.parquet")
+    columns = lw.tables.Columns().fit(frame.drop(columns="id"))
+    numbers = columns.transform(frame)
+    learner = lw.OASIS(n_triplets=50, early_stopping=False, random_state=0).fit(
+        numbers, np.arange(len(frame)) % 3
+    )
+    directions = np.random.default_rng(0).normal(size=(50, numbers.shape[1]))
+    learner.offsets_ = lw.ItemOffsets(
+        frame["id"][:50].tolist(), directions, np.ones(50), 2.0, np.zeros(numbers.shape[1])
+    )
+    lw.tables.TableModel(lw.tables.Columns(id="id").fit(frame), learner).save(
+        tmp_path / "judged.safetensors"
+    )
+    ids = frame["id"].tolist()
+    return learner.similarity_, ids, numbers, learner.offsets_.apply(ids, numbers)
+
+
+def test_commands_move_items_by_the_offsets_of_a_model(run, flowers, judged, tmp_path):
+    similarity, ids, given, stored = judged
+    items = flowers / "items.parquet"
+    scores = similarity.score(given[17:18], stored)[0]
+    assert not np.allclose(scores, similarity.score(given[17:18], given)[0])
+    scores[17] = -np.inf
+    best = np.argsort(-scores, kind="stable")[:4]
+    for command in (
+        ("search", "judged.safetensors", "--items", items, "--query", "id f17"),
+        ("index", "search", "judged.index", "--query", "f17"),
+    ):
+        if command[0] == "index":
+            code, _, _ = run("index", "build", "judged.safetensors", "--items", items,
+                             "-o", "judged.index", "--quiet")  # fmt: skip
+            assert code == 0
+        code, out, _ = run(*command, "-k", 4, "--json")
+        assert code == 0
+        matches = json.loads(out)["matches"]
+        assert [match["id"] for match in matches] == [ids[at] for at in best]
+        assert [match["score"] for match in matches] == pytest.approx(scores[best], rel=1e-5)
+    assert lw.load("judged.index").offsets.ids == tuple(ids[:50])
+    code, _, _ = run("export", "judged.safetensors", "--to", "numpy", "--items", items,
+                     "-o", "out")  # fmt: skip
+    assert code == 0
+    np.testing.assert_allclose(np.load("out/items.npy"), stored, rtol=1e-5, atol=1e-6)

@@ -21,7 +21,7 @@ def command(
     ),
 ) -> None:
     """Write what another program needs to search by a model, and a page that says how."""
-    from likewise.cli._inputs import ids_of, open_model
+    from likewise.cli._inputs import ids_of, offsets_of, open_model
     from likewise.index import export
     from likewise.tables import read_table
 
@@ -29,7 +29,7 @@ def command(
     opened = open_model(model, None if table is None else table.rows)
     numbers = None if table is None else opened.transform(table.rows)
     ids = None if table is None else ids_of(table, opened.columns.id_)
-    written = export(opened.similarity_, output, to, ids, numbers)
+    written = export(opened.similarity_, output, to, ids, numbers, offsets_of(opened))
     show.result(
         {"to": to, "files": [str(path) for path in written]},
         *(str(path) for path in written),

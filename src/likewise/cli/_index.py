@@ -42,7 +42,7 @@ def build(
     """Put the items of a table into an index."""
     from likewise import Index as IndexOfItems
     from likewise import show_progress
-    from likewise.cli._inputs import check_places, ids_of, no_column, open_model
+    from likewise.cli._inputs import check_places, ids_of, no_column, offsets_of, open_model
     from likewise.tables import read_table
 
     check_places(output=output)
@@ -52,7 +52,14 @@ def build(
     for name in field:
         if name not in columns:
             raise no_column("--field", name, items, columns)
-    index = IndexOfItems(opened.similarity_, engine, url=url, table=table, fold=fold)
+    index = IndexOfItems(
+        opened.similarity_,
+        engine,
+        url=url,
+        table=table,
+        fold=fold,
+        offsets=offsets_of(opened),
+    )
     with show_progress(not show.quiet):
         index.add(
             ids_of(source, opened.columns.id_),

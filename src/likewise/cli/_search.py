@@ -39,10 +39,22 @@ def command(
             if opened.query_columns is not None:
                 raise WrongUse("queries of this model are not items: --queries is needed.")
             itself = row
-    matches = opened.neighbors(asked, table.rows, min(k + (itself is not None), len(table)))
+    matches = opened.similarity_.neighbors(
+        opened.transform_queries(asked),
+        _stored(opened, table),
+        min(k + (itself is not None), len(table)),
+    )
     found = [(row, score) for row, score in matches.row(0) if row != itself][:k]
     listed = [{**_named(opened, table, row), "score": score} for row, score in found]
     show.result({"query": query, "matches": listed}, _table(table, listed))
+
+
+def _stored(opened: Any, table: Any) -> Any:
+    """Return the items as an index would store them: moved by the model's offsets."""
+    from likewise.cli._inputs import ids_of, offsets_of
+
+    items, offsets = opened.transform(table.rows), offsets_of(opened)
+    return items if offsets is None else offsets.apply(ids_of(table, opened.columns.id_), items)
 
 
 def _named(opened: Any, table: Any, row: int) -> dict[str, Any]:

@@ -11,7 +11,9 @@ import numpy as np
 from likewise._validation import is_sparse, n_rows
 from likewise.index._engine import NO_SLOT, Engine, Found
 from likewise.index._growing import GrowingRows
+from likewise.index._offsets import ActiveOffsets, Moved
 from likewise.index._where import SQL, Fields, Where, as_objects
+from likewise.similarities import with_rows
 
 _ROWS_IN_BLOCK = 32_768
 _MOST_LEFT_OUT = 0.5  # of all slots, before they are given back
@@ -38,13 +40,24 @@ class Embedded:
         Keyword arguments are what the engine wrote `for_file`.
     keeps_items : bool
         Whether items are kept beside the engine, which holds something else.
+    offsets : ActiveOffsets
+        What new items are moved by, before they are put here.
     """
 
-    def __init__(self, make_engine: Callable[..., Engine] | None, *, keeps_items: bool) -> None:
+    def __init__(
+        self,
+        make_engine: Callable[..., Engine] | None,
+        *,
+        keeps_items: bool,
+        offsets: ActiveOffsets,
+    ) -> None:
         self._make_engine = make_engine
         self.engine = None if make_engine is None else make_engine()
         self._items = GrowingRows() if keeps_items or make_engine is None else None
         self._ids = GrowingRows()
+        self.offsets = offsets
+        self._moved_slots = GrowingRows(np.zeros(0, np.int64))  # ascending
+        self._originals = GrowingRows()  # of the items in these slots
         self._fields = Fields()
         self._state = _State(np.zeros(0, bool), 0, GrowingRows(np.zeros(0, bool)))
         self._slots: dict[Any, int] = {}
@@ -109,7 +122,14 @@ class Embedded:
         return [] if self.engine is None else self.engine.efforts(k)
 
     def put(
-        self, ids: list[Any], items: Any, folded: Any, fields: Mapping[str, Any], *, new: bool
+        self,
+        ids: list[Any],
+        items: Any,
+        folded: Any,
+        fields: Mapping[str, Any],
+        *,
+        new: bool,
+        moved: Moved | None = None,
     ) -> None:
         """Store items under unique ids: all of them new, or all of them known."""
         with self._lock:
@@ -117,7 +137,7 @@ class Embedded:
             start = len(self._state.alive)
             before = np.zeros(0, np.int64) if new else self.slots_of(ids)
             try:
-                self._write(start, ids, items, fields)
+                self._write(start, ids, items, fields, moved)
                 if self.engine is not None:
                     self.engine.add(folded, dtype=items.dtype)
                 # The step that shows it all: until here a search sees what was, now what is.
@@ -130,9 +150,19 @@ class Embedded:
             if self.engine is not None and len(before):
                 self.engine.remove(before)
 
-    def _write(self, start: int, ids: list[Any], items: Any, fields: Mapping[str, Any]) -> None:
+    def _write(
+        self,
+        start: int,
+        ids: list[Any],
+        items: Any,
+        fields: Mapping[str, Any],
+        moved: Moved | None,
+    ) -> None:
         if self._items is not None:
             self._items.append(items)
+        if moved is not None and len(moved.places):
+            self._originals.append(moved.originals)
+            self._moved_slots.append(start + moved.places)
         self._ids.append(as_ids(ids))
         self._fields.put(start, len(ids), fields)
 
@@ -151,6 +181,9 @@ class Embedded:
         for rows in (flags, self._ids, self._items):
             if rows is not None:
                 rows.cut(len(alive))
+        n_moved = int(np.searchsorted(self._moved_slots.all(), len(alive)))
+        self._moved_slots.cut(n_moved)
+        self._originals.cut(n_moved)
         n_vain = 0 if self.engine is None else len(self.engine) - len(alive)
         if n_vain > 0:
             self._ids.append(np.zeros(n_vain, np.int64))
@@ -166,6 +199,7 @@ class Embedded:
         """Leave stored items out of every later answer."""
         with self._lock:
             slots = self.slots_of(ids)
+            self.offsets = self.offsets.without(ids)  # first: for stored items it says nothing
             alive = self._state.alive.copy()
             alive[slots] = False
             self._state = _State(alive, self._state.n_alive - len(ids), GrowingRows(alive))
@@ -208,11 +242,34 @@ class Embedded:
                 self._slots_for = self._state
 
     def rows(self, slots: np.ndarray) -> Any:
-        """Return the items in some slots, as they were given."""
+        """Return the items in some slots, moved by their offsets."""
         if self._items is not None:
             return self._items.take(slots)
         assert self.engine is not None
         return self.engine.vectors(slots)
+
+    def moved(self, slots: np.ndarray) -> Moved:
+        """Return which items in some slots were moved, and what they were before."""
+        known = self._moved_slots.all()
+        if not len(known):
+            return Moved(self.offsets)
+        found = np.minimum(np.searchsorted(known, slots), len(known) - 1)
+        places = np.flatnonzero(known[found] == slots)
+        if not len(places):
+            return Moved(self.offsets)
+        return Moved(self.offsets, places, self._originals.take(found[places]))
+
+    def given(self, slots: np.ndarray) -> Any:
+        """Return the items in some slots, as they were given."""
+        rows, moved = self.rows(slots), self.moved(slots)
+        return with_rows(rows, moved.places, moved.originals) if len(moved.places) else rows
+
+    def changes_with(self, offsets: ActiveOffsets) -> bool:
+        """Tell whether other offsets would move any item, or put one back."""
+        alive, known = self._state.alive, self._moved_slots.all()
+        if alive[known[known < len(alive)]].any():
+            return True
+        return offsets.offsets is not None and bool(self.known(list(offsets.offsets.ids)))
 
     def fields(self, slots: np.ndarray) -> dict[str, list[Any]]:
         """Return the fields of the items in some slots."""
@@ -289,11 +346,17 @@ class Embedded:
             }
             if self._items is not None or not self.engine.keeps_slots:  # type: ignore[union-attr]
                 parts["items"] = self.rows(slots)
+            moved = self.moved(slots)
+            if len(moved.places):
+                parts.update(moved=moved.places, originals=moved.originals)
             return parts
 
     def from_file(self, fold_items: Callable[[Any], Any], parts: dict[str, Any]) -> None:
         """Fill this store, which is empty, with what `for_file` gave."""
         ids, items = parts["ids"], parts.get("items")
+        moved = Moved(self.offsets)
+        if "moved" in parts:
+            moved = Moved(self.offsets, parts["moved"], parts["originals"])
         if self.engine is None or not self.engine.keeps_slots:
             if self._make_engine is not None:
                 self.engine = self._make_engine(**parts["arrays"])
@@ -303,6 +366,7 @@ class Embedded:
                 None if self.engine is None else fold_items(items),
                 parts["fields"],
                 new=True,
+                moved=moved,
             )
             return
         assert self._make_engine is not None
@@ -314,6 +378,9 @@ class Embedded:
         self._ids.append(_spread(names, slots, n_slots))
         if self._items is not None and items is not None:
             self._items.append(_spread(items, slots, n_slots))
+        if len(moved.places):
+            self._originals.append(moved.originals)
+            self._moved_slots.append(slots[moved.places])
         spread = {
             name: _spread(as_objects(v), slots, n_slots).tolist()
             for name, v in parts["fields"].items()

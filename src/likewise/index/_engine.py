@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from likewise.index._offsets import ActiveOffsets, Moved
 from likewise.similarities import Metric
 
 # Up to here exact search is quick enough, and an approximate engine's recall is a needless risk.
@@ -110,11 +111,27 @@ class Store(Protocol):
     def efforts(self, k: int) -> list[int]:
         """Return the values of `effort` worth trying, from quick to thorough; none if exact."""
 
-    def put(self, ids: list[Any], items: Any, folded: Any, fields: Any, *, new: bool) -> None:
-        """Store items under unique ids: all of them new, or all of them known."""
+    @property
+    def offsets(self) -> ActiveOffsets:
+        """What new items are to be moved by before they are put here."""
+
+    def put(
+        self,
+        ids: list[Any],
+        items: Any,
+        folded: Any,
+        fields: Any,
+        *,
+        new: bool,
+        moved: Moved | None = None,
+    ) -> None:
+        """Store items under unique ids: all of them new, or all of them known.
+
+        `moved` says which of them are not as they were given, but moved by their offsets.
+        """
 
     def remove(self, ids: list[Any]) -> None:
-        """Leave stored items out of every later answer."""
+        """Leave stored items out of every later answer, and drop their offsets."""
 
     def slots_of(self, ids: list[Any]) -> np.ndarray:
         """Return the slots of ids; an id that is not stored is a KeyError."""
@@ -123,7 +140,10 @@ class Store(Protocol):
         """Return the ids in some slots; None where there is no slot."""
 
     def rows(self, slots: np.ndarray) -> Any:
-        """Return the items in some slots, as they were given."""
+        """Return the items in some slots as they are searched: moved by their offsets."""
+
+    def given(self, slots: np.ndarray) -> Any:
+        """Return the items in some slots as they were given."""
 
     def fields(self, slots: np.ndarray) -> dict[str, list[Any]]:
         """Return the fields of the items in some slots."""

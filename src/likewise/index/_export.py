@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from likewise._validation import check_choice, is_sparse
+from likewise._validation import check_choice, is_sparse, n_rows
 from likewise.exceptions import NotFoldableError, require_extra
 from likewise.index._checks import check_ids, check_items
 from likewise.index._kinds import ALL_METRICS, KINDS
+from likewise.index._offsets import ActiveOffsets, check_offsets
 from likewise.index._serving import Serving, plan
-from likewise.similarities import Bilinear, Mahalanobis, Metric, Similarity
+from likewise.similarities import Bilinear, ItemOffsets, Mahalanobis, Metric, Similarity
 
 _METRICS: dict[str, tuple[Metric, ...]] = {
     "numpy": ALL_METRICS,
@@ -34,6 +35,7 @@ def export(
     to: str,
     ids: Any = None,
     items: Any = None,
+    offsets: ItemOffsets | None = None,
 ) -> list[Path]:
     """Write what another program needs to search by a similarity, and a page that says how.
 
@@ -46,6 +48,8 @@ def export(
     to : {"numpy", "faiss", "usearch", "pgvector"}
     ids, items : optional
         Without them only the query's side is written.
+    offsets : ItemOffsets, optional
+        Moves the items that it knows before they are written.
 
     Returns
     -------
@@ -63,10 +67,13 @@ def export(
         raise NotFoldableError(
             f"norm {similarity.norm!r} does not fold into another engine: serve it by an Index."  # type: ignore[union-attr]
         )
+    check_offsets(offsets, similarity, None)
     rows = None
     if items is not None:
-        names = check_ids(range(len(items)) if ids is None else ids)
+        names = check_ids(range(n_rows(items)) if ids is None else ids)
         rows = check_items(similarity, items, len(names))
+        check_offsets(offsets, similarity, rows.shape[1])
+        rows, _ = ActiveOffsets(offsets).apply(names, rows, similarity)
         rows = np.asarray(_dense(serving.fold_items(rows)), np.float32)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

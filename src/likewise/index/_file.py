@@ -10,6 +10,7 @@ from likewise._validation import check_whole_number, is_sparse, n_rows
 from likewise.exceptions import ModelFileError
 from likewise.index._checks import check_ids, check_items
 from likewise.index._embedded import Embedded
+from likewise.index._offsets import ActiveOffsets, check_offsets
 from likewise.index._where import check_fields
 
 
@@ -25,7 +26,13 @@ def parts_of_index(index: Any) -> dict[str, Any]:
         "effort": live.store.effort,
     }
     if not isinstance(live.store, Embedded):
-        return {**parts, "url": live.store.url_for_file, "table": index._table}
+        place = {"url": live.store.url_for_file, "table": index._table}
+        waiting = live.store.waiting_offsets
+        return {**parts, **place, **({} if waiting is None else {"offsets": waiting})}
+    active = live.store.offsets
+    if active.offsets is not None:
+        dropped = [i for i in active.offsets.ids if i in active.dropped]
+        parts.update(offsets=active.offsets, dropped=_as_bytes(dropped))
     if not len(live.store):
         return parts
     stored = live.store.for_file()
@@ -44,14 +51,27 @@ def index_from_parts(kind: Any, parts: dict[str, Any]) -> Any:
     """Make the index again, or refuse what does not fit together."""
     options = {name: parts.pop(name) for name in ("similarity", "engine", "fold", "metric")}
     effort, n_candidates = parts.pop("effort"), parts.pop("n_candidates")
-    place = {name: parts.pop(name) for name in ("url", "table") if name in parts}
+    place = {name: parts.pop(name) for name in ("url", "table", "offsets") if name in parts}
     index = kind(**options, **place)
+    if "dropped" in parts:
+        index._live.store.offsets = _active(index.offsets, parts.pop("dropped"))
     index.n_candidates = check_whole_number(n_candidates, "n_candidates")
     if "ids" in parts:
         _fill(index, parts)
     if effort is not None:
         index._live.store.effort = check_whole_number(effort, "effort")
     return index
+
+
+def _active(offsets: Any, dropped: Any) -> ActiveOffsets:
+    listed = _from_bytes(dropped, list)
+    if offsets is None or not all(_is_known(identifier, offsets) for identifier in listed):
+        raise ModelFileError("it has dropped offsets of items that have none.")
+    return ActiveOffsets(offsets, frozenset(listed))
+
+
+def _is_known(identifier: Any, offsets: Any) -> bool:
+    return isinstance(identifier, str | int) and identifier in offsets
 
 
 def _fill(index: Any, parts: dict[str, Any]) -> None:
@@ -69,10 +89,37 @@ def _fill(index: Any, parts: dict[str, Any]) -> None:
             raise ModelFileError("it has not as many ids as items.")
         # Rows were finite when they were stored; looking at them now would read all of the file.
         check_items(index.similarity, items[:1], 1)
-    live = index._begun(index.similarity, len(ids), sparse=is_sparse(items))
-    stored = {**parts, "ids": ids, "fields": fields, "items": items}
+    active = index._live.store.offsets
+    originals = _checked_originals(index, parts, ids, items)
+    live = index._begun(index.similarity, len(ids), active, sparse=is_sparse(items))
+    stored = {**parts, **originals, "ids": ids, "fields": fields, "items": items}
     live.store.from_file(live.serving.folded, stored)
+    check_offsets(active.offsets, index.similarity, live.store.width)
     index._live = live
+
+
+def _checked_originals(index: Any, parts: dict[str, Any], ids: list[Any], items: Any) -> Any:
+    """Return which items were moved, and what they were; refuse what does not fit."""
+    if "moved" not in parts and "originals" not in parts:
+        return {}
+    offsets: Any = index.offsets
+    moved: Any = parts.get("moved")
+    fits = isinstance(moved, np.ndarray) and moved.dtype == np.int64 and moved.ndim == 1
+    if (
+        offsets is None
+        or not fits
+        or not len(moved)
+        or not 0 <= moved[0] <= moved[-1] < len(ids)
+        or (np.diff(moved) <= 0).any()
+        or not all(ids[place] in offsets for place in moved)
+    ):
+        raise ModelFileError("its offsets and the items that they moved do not belong together.")
+    originals = check_items(
+        index.similarity, parts.get("originals"), len(moved), offsets.n_item_features
+    )
+    if is_sparse(originals) != is_sparse(items):
+        raise ModelFileError("its moved items are not stored as the others are.")
+    return {"moved": np.array(moved), "originals": originals}
 
 
 def _check_slots(slots: Any, n_slots: Any, n_ids: int) -> None:

@@ -25,10 +25,11 @@ from likewise.index._engine import Store
 from likewise.index._file import index_from_parts, parts_of_index
 from likewise.index._kinds import ALL_METRICS, KINDS, chosen_kind
 from likewise.index._live import Live
+from likewise.index._offsets import ActiveOffsets, OffsetsChanged, check_offsets
 from likewise.index._serving import Serving, plan
 from likewise.index._tuning import Step, Tuning, least_effort
 from likewise.index._where import Where, check_fields, check_where
-from likewise.similarities import Matches, Similarity
+from likewise.similarities import ItemOffsets, Matches, Similarity
 
 _CANDIDATES = 100
 
@@ -53,6 +54,9 @@ class Index:
         where that is exact, "both" for a Mahalanobis distance, and "rerank" for what does not fold.
     metric : {"inner_product", "cosine", "euclidean"}, optional
         What the engine is to compute; by default what serves the similarity exactly.
+    offsets : ItemOffsets, optional
+        Moves the items that it knows before they are stored, as `set_offsets` does. With
+        pgvector None leaves the table's own offsets as they are.
 
     Examples
     --------
@@ -82,8 +86,10 @@ class Index:
         table: str | None = None,
         fold: str = "auto",
         metric: str | None = None,
+        offsets: ItemOffsets | None = None,
     ) -> None:
         _check_similarity(similarity)
+        check_offsets(offsets, similarity, None)
         check_choice(engine, "engine", ("auto", *KINDS, "pgvector"))
         if engine == "auto" and url is not None:
             engine = "pgvector"
@@ -96,16 +102,18 @@ class Index:
         self._url, self._table = url, table or "likewise_items"
         self._lock = RLock()
         self.n_candidates = _CANDIDATES
-        self._live = self._begun(similarity, 0, sparse=False)
+        self._live = self._begun(similarity, 0, ActiveOffsets(offsets), sparse=False)
 
-    def _begun(self, similarity: Similarity, n_items: int, *, sparse: bool) -> Live:
+    def _begun(
+        self, similarity: Similarity, n_items: int, offsets: ActiveOffsets, *, sparse: bool
+    ) -> Live:
         """Return an empty store for a similarity, or the table as it is."""
         if self._asked == "pgvector":
             from likewise.index._pgvector import PgvectorStore
 
             serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
             assert self._url is not None
-            store: Store = PgvectorStore(self._url, self._table, serving)
+            store: Store = PgvectorStore(self._url, self._table, serving, offsets.offsets)
             return Live(serving, store, "pgvector", "a url was given")
         can_fold = similarity.takes == "rows" and not sparse
         kind, reason = chosen_kind(self._asked, n_items, can_fold=can_fold)
@@ -120,7 +128,8 @@ class Index:
         make = None if serving.by is None else lambda **parts: kind.make(serving.metric, **parts)
         # An engine that shifts vectors does not give them back to the last bit.
         keeps_items = serving.stored != "given" or serving.metric == "euclidean"
-        return Live(serving, Embedded(make, keeps_items=keeps_items), kind.name, reason)
+        embedded = Embedded(make, keeps_items=keeps_items, offsets=offsets)
+        return Live(serving, embedded, kind.name, reason)
 
     @property
     def similarity(self) -> Similarity:
@@ -148,6 +157,11 @@ class Index:
         return self._live.store.effort
 
     @property
+    def offsets(self) -> ItemOffsets | None:
+        """What moves the items that it knows, as set last."""
+        return self._live.store.offsets.offsets
+
+    @property
     def ids(self) -> list[Any]:
         """The ids of all items, in the order in which they came."""
         return self._live.store.ids
@@ -164,7 +178,8 @@ class Index:
     def add(self, ids: Any, items: Any, fields: Mapping[str, Any] | None = None) -> "Index":
         """Store new items.
 
-        All of them are stored or, if anything is wrong or interrupts, none.
+        All of them are stored or, if anything is wrong or interrupts, none. Items that the
+        offsets know are moved by them, unless they were removed since the offsets were set.
 
         Parameters
         ----------
@@ -177,7 +192,11 @@ class Index:
         return self._put(ids, items, fields, new=True)
 
     def update(self, ids: Any, items: Any, fields: Mapping[str, Any] | None = None) -> "Index":
-        """Replace stored items; parameters as in `add`. Without `fields` theirs are kept."""
+        """Replace stored items; parameters as in `add`. Without `fields` theirs are kept.
+
+        What replaces an item is stored as it is: the item's offset was learned for another vector,
+        and is dropped until offsets are set again.
+        """
         return self._put(ids, items, fields, new=False)
 
     def _put(self, ids: Any, items: Any, fields: Any, *, new: bool) -> "Index":
@@ -187,6 +206,8 @@ class Index:
             store = self._live.store
             checked = check_items(self.similarity, items, len(listed), store.width)
             if new:
+                if store.width is None and self.similarity.takes == "rows":
+                    check_offsets(self.offsets, self.similarity, checked.shape[1])
                 refuse_known(listed, store)
             else:
                 refuse_unknown(listed, store)
@@ -194,7 +215,10 @@ class Index:
                     named = store.fields(store.slots_of(listed))
             self._compact()
             live, checked = self._ready_for(checked, len(listed) if new else 0)
-            live.store.put(listed, checked, live.serving.folded(checked), named, new=new)
+            if new:
+                _add(live, listed, checked, named)
+            else:
+                live.store.put(listed, checked, live.serving.folded(checked), named, new=False)
             self._live = live
         return self
 
@@ -203,27 +227,36 @@ class Index:
         live = self._live
         if not isinstance(live.store, Embedded):
             return live, items.toarray() if is_sparse(items) else items
+        offsets = live.store.offsets
         if live.store.is_empty:
-            return self._begun(self.similarity, n_new, sparse=is_sparse(items)), items
+            return self._begun(self.similarity, n_new, offsets, sparse=is_sparse(items)), items
         if live.store.holds_sparse:
-            return live, items
+            return live, _as_csr(items)
         if is_sparse(items):
             items = items.toarray()
         n_items = len(live.store) + n_new
         kind, _ = chosen_kind(self._asked, n_items, can_fold=self.similarity.takes == "rows")
         # It moves once, from exact to what many items want: not back, and forth again.
         if live.engine == "exact" and kind.name != "exact":
-            live = self._moved(self._begun(self.similarity, n_items, sparse=False))
+            live = self._moved(self._begun(self.similarity, n_items, offsets, sparse=False))
         return live, items
 
-    def _moved(self, begun: Live) -> Live:
-        """Fill an empty store with what is stored now."""
+    def _moved(self, begun: Live, *, from_originals: bool = False) -> Live:
+        """Fill an empty store with what is stored now.
+
+        Items that offsets have moved stay so; with `from_originals` all of them are moved anew, by
+        the offsets of the store that is filled.
+        """
         store = self._live.store
+        assert isinstance(store, Embedded)
         with LongWork("moving items", total=len(store), unit="items") as work:
             for slots, rows in store.blocks():
-                names = store.names(slots).tolist()
-                folded = begun.serving.folded(rows)
-                begun.store.put(names, rows, folded, store.fields(slots), new=True)
+                names, fields = store.names(slots).tolist(), store.fields(slots)
+                if from_originals:
+                    _add(begun, names, store.given(slots), fields)
+                else:
+                    folded, moved = begun.serving.folded(rows), store.moved(slots)
+                    begun.store.put(names, rows, folded, fields, new=True, moved=moved)
                 work.advance(len(slots))
         if begun.engine == self._live.engine:
             begun.store.effort = store.effort
@@ -234,10 +267,11 @@ class Index:
         store = self._live.store
         if isinstance(store, Embedded) and len(store) and store.wants_compacting:
             sparse = store.holds_sparse
-            self._live = self._moved(self._begun(self.similarity, len(store), sparse=sparse))
+            begun = self._begun(self.similarity, len(store), store.offsets, sparse=sparse)
+            self._live = self._moved(begun)
 
     def remove(self, ids: Any) -> "Index":
-        """Take stored items away."""
+        """Take stored items away, and drop their offsets until offsets are set again."""
         listed = check_ids(ids)
         with self._lock:
             refuse_unknown(listed, self._live.store)
@@ -246,35 +280,80 @@ class Index:
         return self
 
     def items(self, ids: Any) -> Any:
-        """Return stored items, as they were given.
+        """Return stored items as they were given, without their offsets.
 
         An engine other than the exact one that holds items as they are has them in float32.
         """
         listed = check_ids(ids)
         with self._live.store.reading() as store:
             refuse_unknown(listed, store)
-            return store.rows(store.slots_of(listed))
+            return store.given(store.slots_of(listed))
+
+    def set_offsets(self, offsets: ItemOffsets | None) -> "Index":
+        """Move the items that `offsets` knows, from where they were before any offsets.
+
+        What is searched then are `offsets.apply(ids, items)`; queries do not change, so that every
+        engine and every fold stays as exact as it was. A stored id is asked for with the item as
+        it was given. None puts all items back, bit for bit: the items that were moved are kept
+        as they were given.
+
+        All items are stored again, beside the old ones, which serve until all are there; searches
+        that run go on with what they began with. With pgvector only the items that move are
+        written, in one transaction. The table then has p' in ``embedding``, and in ``original``
+        the items as they were given; the offsets lie in the table ``likewise_offsets``, from where
+        other processes know them: what they add is moved as well.
+
+        Parameters
+        ----------
+        offsets : ItemOffsets or None
+            As wide as the items. Ids that are not stored are moved when they are added.
+
+        Examples
+        --------
+        >>> import likewise as lw
+        >>> index = lw.Index(lw.Bilinear(1.0)).add(["a", "b"], [[1.0, 0.0], [2.0, 0.0]])
+        >>> offsets = lw.ItemOffsets(["a"], [[0.0, 1.0]], [1.0], 1.0, [0.0, 0.0])
+        >>> index.set_offsets(offsets).search([[0.0, 1.0]], k=1).ids.tolist()
+        [['a']]
+        >>> index.items(["a"])
+        array([[1., 0.]])
+        """
+        with self._lock:
+            live = self._live
+            check_offsets(offsets, self.similarity, live.store.width)
+            active = ActiveOffsets(offsets)
+            if not isinstance(live.store, Embedded):
+                live.store.set_offsets(offsets)  # type: ignore[attr-defined]
+            elif live.store.is_empty or not live.store.changes_with(active):
+                live.store.offsets = active
+            else:
+                sparse, n_items = live.store.holds_sparse, len(live.store)
+                begun = self._begun(self.similarity, n_items, active, sparse=sparse)
+                self._live = self._moved(begun, from_originals=True)
+        return self
 
     def swap(self, similarity: Similarity) -> "Index":
         """Search by another similarity from now on, on the same items.
 
         Where items stay as they are (a bilinear form folded into the query) this only exchanges
         the similarity. Else the items are mapped again, beside the old ones, which serve until
-        all are there. Searches that run go on with what they began with.
+        all are there. Searches that run go on with what they began with. Offsets stay as they are.
         """
         _check_similarity(similarity)
         with self._lock:
             live = self._live
+            offsets = live.store.offsets
+            check_offsets(offsets.offsets, similarity, None)
             if live.engine == "pgvector":
                 serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
                 store = live.store.served_by(serving)  # type: ignore[attr-defined]
                 self._live = Live(serving, store, live.engine, live.reason)
                 return self
             if not len(live.store):
-                self._live = self._begun(similarity, 0, sparse=False)
+                self._live = self._begun(similarity, 0, offsets, sparse=False)
                 return self
             sparse = live.store.holds_sparse  # type: ignore[attr-defined]
-            begun = self._begun(similarity, len(live.store), sparse=sparse)
+            begun = self._begun(similarity, len(live.store), offsets, sparse=sparse)
             _refuse_items(live, begun.serving)
             if live.serving.same_items(begun.serving) and begun.engine == live.engine:
                 self._live = Live(begun.serving, live.store, live.engine, live.reason)
@@ -408,6 +487,17 @@ class Index:
         return index_from_parts(cls, parts)
 
 
+def _add(live: Live, ids: list[Any], items: Any, fields: Any) -> None:
+    """Store new items, moved by the offsets that know them."""
+    while True:
+        stored, moved = live.store.offsets.apply(ids, items, live.serving.similarity)
+        try:
+            live.store.put(ids, stored, live.serving.folded(stored), fields, new=True, moved=moved)
+            return
+        except OffsetsChanged:
+            continue  # by another process: they are applied again, from the items as given
+
+
 def _check_similarity(similarity: Any) -> None:
     if not isinstance(similarity, Similarity):
         raise TypeError(
@@ -424,14 +514,23 @@ def _refuse_items(live: Live, serving: Serving) -> None:
     before, similarity = live.serving.similarity, serving.similarity
     norms = [getattr(each, "norm", None) for each in (before, similarity)]
     same_kind = type(before) is type(similarity) and norms[0] == norms[1]
-    for _, rows in live.store.blocks():
+    for slots, rows in live.store.blocks():
         checked = rows[:1] if same_kind else rows
+        originals = None if same_kind else live.store.moved(slots).originals  # type: ignore[attr-defined]
         with of_stored_items():
-            check_items(similarity, checked, n_rows(checked))
-            if serving.minds_items:
-                serving.fold_items(checked)
+            for each in (checked, originals):
+                if each is not None:
+                    check_items(similarity, each, n_rows(each))
+                    if serving.minds_items:
+                        serving.fold_items(each)
         if same_kind:
             return
+
+
+def _as_csr(rows: Any) -> Any:
+    from scipy.sparse import csr_array
+
+    return rows if is_sparse(rows) else csr_array(rows)
 
 
 def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -36,7 +36,8 @@ class Live:
     def asked(self, queries: Any) -> tuple[Any, np.ndarray | None]:
         """Return queries as rows; and the slots of what is asked for, if it is stored items.
 
-        With None some stored items are asked for.
+        Stored items ask as they were given, without their offsets. With None some stored items are
+        asked for.
         """
         similarity, store = self.serving.similarity, self.store
         if queries is None:
@@ -49,7 +50,7 @@ class Live:
             ids = listed
         slots = store.slots_of(ids)
         try:
-            return similarity.check_queries(store.rows(slots), "stored items"), slots
+            return similarity.check_queries(store.given(slots), "stored items"), slots
         except (TypeError, ValueError) as error:
             what = "is needed, for" if queries is None else "names"
             raise ValueError(

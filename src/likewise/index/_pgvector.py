@@ -3,6 +3,10 @@
 The table has the columns ``slot`` (a running number), ``id`` (text or bigint), ``embedding`` (the
 items as they were given), ``fields`` (jsonb) and, where items are mapped by what was learned,
 ``folded``. What they were mapped by is noted in the table ``likewise_indexes``.
+
+Once offsets were set there is a column ``original``: it holds a moved item as it was given, and
+``embedding`` (with ``folded``) what it became; where it is null, the item was not moved. The
+offsets themselves lie in the table ``likewise_offsets``, with the ids that were removed since.
 """
 
 import json
@@ -13,14 +17,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise import _files
 from likewise.exceptions import require_extra
 from likewise.index._checks import check_items, of_stored_items
 from likewise.index._connections import Connections
 from likewise.index._engine import NO_SLOT, Found, as_single, most_off
+from likewise.index._offsets import (
+    ActiveOffsets,
+    Moved,
+    OffsetsChanged,
+    check_offsets,
+    fingerprint,
+)
 from likewise.index._serving import Serving
 from likewise.index._table import Table
 from likewise.index._where import SQL, Where, unknown_field
-from likewise.similarities import Metric
+from likewise.similarities import ItemOffsets, Metric
 
 _OPERATORS: dict[Metric, str] = {"inner_product": "<#>", "cosine": "<=>", "euclidean": "<->"}
 _ROWS_IN_BLOCK = 8_192
@@ -50,16 +62,26 @@ class PgvectorStore:
     name : str
         The table, which is made when the first items come.
     serving : Serving
+    offsets : ItemOffsets or None
+        Set if they are not those of the table; with None those of the table stay.
     """
 
-    def __init__(self, url: str, name: str, serving: Serving) -> None:
+    def __init__(
+        self, url: str, name: str, serving: Serving, offsets: ItemOffsets | None = None
+    ) -> None:
         require_extra("psycopg", "pgvector", "the engine 'pgvector'")
         require_extra("pgvector", "pgvector", "the engine 'pgvector'")
         self._connections = Connections(url)
         self._table = Table(name)
         self._serving = serving
         self._effort = _FIRST_EFFORT
+        self.waiting_offsets: ItemOffsets | None = None  # for a table that is not there yet
+        self._known_offsets: tuple[str, ItemOffsets] | None = None
         self._look()
+        if offsets is not None:
+            check_offsets(offsets, serving.similarity, self.width)
+            if self._version() != fingerprint(offsets):
+                self.set_offsets(offsets)
 
     def _look(self) -> bool:
         """Look for the table, if it was not there before; tell whether it is."""
@@ -143,8 +165,18 @@ class PgvectorStore:
         return named.reshape(slots.shape)
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
+        """Return the items in some slots, moved by their offsets."""
+        return self._vectors(slots, "embedding")
+
+    def given(self, slots: np.ndarray) -> np.ndarray:
         """Return the items in some slots, as they were given."""
-        query = "select slot, embedding from {table} where slot = any(%s)"
+        with self._connections.transaction() as db:
+            # Each time anew: another process may have set offsets.
+            moved = self._table.find_originals(db)
+        return self._vectors(slots, "coalesce(original, embedding)" if moved else "embedding")
+
+    def _vectors(self, slots: np.ndarray, column: str) -> np.ndarray:
+        query = f"select slot, {column} from {{table}} where slot = any(%s)"
         found = {slot: _array(vector) for slot, vector in self._rows(query, slots.tolist())}
         return np.stack([found[slot] for slot in slots.tolist()])
 
@@ -175,8 +207,13 @@ class PgvectorStore:
         fields: Mapping[str, list[Any]],
         *,
         new: bool,
+        moved: Moved | None = None,
     ) -> None:
-        """Store items under unique ids, in one transaction."""
+        """Store items under unique ids, in one transaction.
+
+        Where `moved` tells of offsets that are not those of the table any more, nothing is stored:
+        `OffsetsChanged`.
+        """
         from psycopg import DataError
         from psycopg.errors import UniqueViolation
         from psycopg.types.json import Jsonb
@@ -185,12 +222,24 @@ class PgvectorStore:
             Jsonb({name: values[at] for name, values in fields.items()}) for at in range(len(ids))
         ]
         vectors = as_single(items, "items", "pgvector"), as_single(folded, "items", "pgvector")
+        originals = None
+        if moved is not None and len(moved.places):
+            originals = [None] * len(ids)
+            single = as_single(moved.originals, "items", "pgvector")
+            for place, row in zip(moved.places.tolist(), single, strict=True):
+                originals[place] = row
+        waiting = self.waiting_offsets
         try:
             with self._connections.transaction() as db:
                 self._table.make(db, self._serving, ids, *(part.shape[1] for part in vectors))
+                if waiting is not None:
+                    self._set_offsets(db, waiting)
                 grows = self._table.wants_graph(db, self._serving, len(ids))
                 self._table.lock(db, self._serving, alone=grows)
-                self._table.put(db, self._serving, (ids, *vectors, documents), new=new)
+                if moved is not None:
+                    self._refuse_other_offsets(db, moved.by, ids)
+                rows = (ids, *vectors, originals, documents)
+                self._table.put(db, self._serving, rows, new=new)
                 if grows:
                     self._table.build_graph(db, self._serving)
         except BaseException as error:
@@ -201,11 +250,98 @@ class PgvectorStore:
             if isinstance(error, DataError):
                 raise ValueError(f"the database cannot hold the items: {error}") from error
             raise
+        self.waiting_offsets = None
 
     def remove(self, ids: list[Any]) -> None:
-        """Delete items."""
+        """Delete items, and drop their offsets."""
         with self._connections.transaction() as db:
+            db.execute(self._table.sql("lock table {table} in row exclusive mode"))
+            active = self._read_offsets(db)
+            dropped = active.without(ids).dropped - active.dropped
+            if dropped:
+                self._table.drop_offsets(db, list(dropped))
             db.execute(self._table.sql("delete from {table} where id = any(%s)"), (ids,))
+
+    # offsets
+
+    @property
+    def offsets(self) -> ActiveOffsets:
+        """What new items are to be moved by: as the database has it now."""
+        if self.waiting_offsets is not None or not self._look():
+            return ActiveOffsets(self.waiting_offsets)
+        with self._connections.transaction() as db:
+            return self._read_offsets(db)
+
+    def set_offsets(self, offsets: ItemOffsets | None) -> None:
+        """Move the stored items that offsets know, from their originals, in one transaction."""
+        if not self._look():
+            self.waiting_offsets = offsets
+            return
+        try:
+            with self._connections.transaction() as db:
+                # By itself, because this alone keeps searches waiting.
+                if offsets is not None and not self._table.find_originals(db):
+                    self._table.add_originals(db)
+            with self._connections.transaction() as db:
+                self._set_offsets(db, offsets)
+        except BaseException:
+            self._table.forget()
+            raise
+        self.waiting_offsets = None
+
+    def _set_offsets(self, db: Any, offsets: ItemOffsets | None) -> None:
+        active, serving = ActiveOffsets(offsets), self._serving
+
+        def moved_rows(ids: list[Any], rows: np.ndarray) -> tuple[Any, Any, Any]:
+            items, moved = active.apply(ids, rows, serving.similarity)
+            originals: list[Any] = [None] * len(ids)
+            for place in moved.places.tolist():
+                originals[place] = rows[place]
+            return items, originals, as_single(serving.folded(items), "items", "pgvector")
+
+        self._table.lock(db, serving, alone=True)
+        if offsets is not None and not self._table.has_originals:
+            self._table.add_originals(db)
+        if self._table.has_originals:
+            known = [] if offsets is None else self._table.fitting(list(offsets.ids))
+            self._table.move(db, serving, known, moved_rows)
+        if offsets is None:
+            self._table.note_offsets(db, None, None)
+        else:
+            self._table.note_offsets(db, fingerprint(offsets), _files.to_bytes(offsets))
+
+    def _version(self) -> str | None:
+        """Return which offsets the table has."""
+        if not self._look():
+            return None
+        with self._connections.transaction() as db:
+            found = self._table.offsets_noted(db)
+        return None if found is None else found[0]
+
+    def _read_offsets(self, db: Any, *, keep: bool = False) -> ActiveOffsets:
+        """Return the table's offsets; with `keep` none are dropped until the transaction ends."""
+        found = self._table.offsets_noted(db, keep=keep)
+        if found is None:
+            return ActiveOffsets()
+        known = self._known_offsets
+        if known is None or known[0] != found[0]:
+            # All at once: other offsets may have been set since.
+            found = self._table.offsets_noted(db, keep=keep, whole=True)
+            if found is None:
+                return ActiveOffsets()
+            offsets = _files.from_bytes(bytes(found[2]))
+            if not isinstance(offsets, ItemOffsets):
+                raise ValueError(f"the offsets of table {self._table.name!r} are damaged.")
+            check_offsets(offsets, self._serving.similarity, self._table.width)
+            known = self._known_offsets = found[0], offsets
+        return ActiveOffsets(known[1], frozenset(found[1]))
+
+    def _refuse_other_offsets(self, db: Any, applied: ActiveOffsets, ids: list[Any]) -> None:
+        now = self._read_offsets(db, keep=True)
+        if not _are_same(applied.offsets, now.offsets):
+            raise OffsetsChanged
+        if applied.dropped_of(ids) != now.dropped_of(ids):
+            raise OffsetsChanged
 
     def served_by(self, serving: Serving) -> "PgvectorStore":
         """Return a store for another similarity: where items are mapped, they are mapped again."""
@@ -342,6 +478,12 @@ class PgvectorStore:
 
     def _value(self, query: str) -> Any:
         return self._rows(query)[0][0]
+
+
+def _are_same(one: ItemOffsets | None, other: ItemOffsets | None) -> bool:
+    if one is None or other is None or one is other:
+        return one is other
+    return fingerprint(one) == fingerprint(other)
 
 
 def _array(vector: Any) -> np.ndarray:

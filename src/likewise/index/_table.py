@@ -20,7 +20,7 @@ _CLASSES: dict[Metric, str] = {
 _WIDEST_GRAPH = 2_000  # columns: pgvector's own limit
 _ROWS_WITH_GRAPH = 20_000  # below that, looking at every item takes milliseconds
 _ROWS_IN_BLOCK = 8_192
-_OURS = ("likewise_indexes", "likewise_incoming")
+_OURS = ("likewise_indexes", "likewise_incoming", "likewise_offsets")
 
 
 class Table:
@@ -39,6 +39,7 @@ class Table:
         self.id_type = "text"
         self.width: int | None = None
         self.is_folded = False
+        self.has_originals = False
         self.has_graph = False
 
     def sql(self, query: str) -> Any:
@@ -62,13 +63,7 @@ class Table:
 
     def open(self, db: Any, serving: Serving) -> None:
         """Look whether the table is there and is one of ours, folded for this similarity."""
-        columns = dict(
-            db.execute(
-                "select attname, format_type(atttypid, atttypmod) from pg_attribute "
-                "where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped",
-                (self.name,),
-            ).fetchall()
-        )
+        columns = self._columns(db)
         self.exists = bool(columns)
         if not columns:
             return
@@ -81,6 +76,7 @@ class Table:
         self.id_type = columns["id"]
         self.width = int(re.sub(r"\D", "", columns["embedding"]) or 0) or None
         self.is_folded = "folded" in columns
+        self.has_originals = "original" in columns
         if serving.stored == "folded" and not self.is_folded:
             raise ValueError(
                 f"table {self.name!r} holds items as they are, but this similarity needs them "
@@ -88,6 +84,16 @@ class Table:
             )
         self.check_folded(db, serving)
         self.has_graph = self._find_graph(db, serving)
+
+    def _columns(self, db: Any) -> dict[str, str]:
+        """Return the types of the columns; none where there is no table."""
+        return dict(
+            db.execute(
+                "select attname, format_type(atttypid, atttypmod) from pg_attribute "
+                "where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped",
+                (self.name,),
+            ).fetchall()
+        )
 
     def _find_graph(self, db: Any, serving: Serving) -> bool:
         name = self._graph_name(serving)
@@ -139,6 +145,7 @@ class Table:
             )
         )
         self._note(db, serving)
+        self.note_offsets(db, None, None)  # those of a table of this name that is gone
 
     def _note(self, db: Any, serving: Serving) -> None:
         """Note what the items are mapped by."""
@@ -173,9 +180,17 @@ class Table:
             )
 
     def put(self, db: Any, serving: Serving, rows: Any, *, new: bool) -> None:
-        """Write ids, items, folded items and fields."""
+        """Write ids, items, folded items, originals of moved items (or None), and fields.
+
+        What replaces an item has no original.
+        """
         target = self.name if new else "likewise_incoming"
-        names = ["id", "embedding", *(["folded"] if serving.stored == "folded" else []), "fields"]
+        columns = dict(zip(("id", "embedding", "folded", "original", "fields"), rows, strict=True))
+        if serving.stored != "folded":
+            del columns["folded"]
+        if columns["original"] is None:
+            del columns["original"]
+        names = list(columns)
         if not new:
             db.execute(
                 self.sql(
@@ -183,9 +198,10 @@ class Table:
                     f"select {', '.join(names)} from {{table}} with no data"
                 )
             )
-        self._copy(db, target, names, [rows[0], rows[1], rows[2], rows[3]])
+        self._copy(db, target, columns)
         if not new:
             sets = ", ".join(f"{name} = incoming.{name}" for name in names[1:])
+            sets += ", original = null" if self.has_originals else ""
             changed = db.execute(
                 self.sql(
                     f"update {{table}} as kept set {sets} from likewise_incoming as incoming "
@@ -195,19 +211,102 @@ class Table:
             if changed.rowcount < len(rows[0]):
                 raise ValueError("ids must be stored, but another process has just removed one.")
 
-    def _copy(self, db: Any, target: str, names: list[str], columns: list[Any]) -> None:
+    def _copy(self, db: Any, target: str, columns: dict[str, Any]) -> None:
         from psycopg.sql import SQL as Text
         from psycopg.sql import Identifier
 
         types = {"id": "int8" if self.id_type == "bigint" else "text", "fields": "jsonb"}
-        kept = columns if "folded" in names else [columns[0], columns[1], columns[3]]
         statement = Text("copy {} ({}) from stdin with (format binary)").format(
-            Identifier(target), Text(", ").join(map(Identifier, names))
+            Identifier(target), Text(", ").join(map(Identifier, columns))
         )
         with db.cursor().copy(statement) as copy:
-            copy.set_types([types.get(name, "vector") for name in names])
-            for row in zip(*(_as_vectors(column) for column in kept), strict=True):
+            copy.set_types([types.get(name, "vector") for name in columns])
+            for row in zip(*map(_as_vectors, columns.values()), strict=True):
                 copy.write_row(row)
+
+    def find_originals(self, db: Any) -> bool:
+        """Tell whether the table has a column for the originals of moved items."""
+        self.has_originals = "original" in self._columns(db)
+        return self.has_originals
+
+    def add_originals(self, db: Any) -> None:
+        """Give the table a column for the originals of moved items."""
+        kind = "vector" if self.width is None else f"vector({self.width})"
+        db.execute(self.sql(f"alter table {{table}} add column if not exists original {kind}"))
+        self.has_originals = True
+
+    def move(
+        self,
+        db: Any,
+        serving: Serving,
+        ids: list[Any],
+        moved: Callable[[list[Any], np.ndarray], tuple[Any, Any, Any]],
+    ) -> None:
+        """Rewrite the items with these ids, and all that were moved before, from their originals.
+
+        `moved` returns items, originals of those that it moved, and folded items.
+        """
+        names = ["embedding", "original", *(["folded"] if serving.stored == "folded" else [])]
+        sets = ", ".join(f"{name} = %s::vector" for name in names)
+        read = self.sql(
+            "select slot, id, coalesce(original, embedding) from {table} "
+            "where original is not null or id = any(%s) order by slot"
+        )
+        with db.cursor(name="likewise_move") as cursor:
+            cursor.execute(read, (ids,))
+            while block := cursor.fetchmany(_ROWS_IN_BLOCK):
+                slots, known, vectors = zip(*block, strict=True)
+                rows = np.stack([np.asarray(_plain(v), np.float32) for v in vectors])
+                columns = [_as_vectors(part) for part in moved(list(known), rows)[: len(names)]]
+                db.cursor().executemany(
+                    self.sql(f"update {{table}} set {sets} where slot = %s"),
+                    list(zip(*columns, slots, strict=True)),
+                )
+
+    def note_offsets(self, db: Any, version: str | None, offsets: bytes | None) -> None:
+        """Note the table's offsets, none of which are dropped; None for no offsets."""
+        if version is None:
+            if self._has_offsets(db):
+                db.execute("delete from likewise_offsets where name = %s", (self.name,))
+            return
+        if not self._has_offsets(db):
+            db.execute("select pg_advisory_xact_lock(hashtext('likewise_indexes'))")
+            db.execute(
+                "create table if not exists likewise_offsets (name text primary key, "
+                "version text not null, offsets bytea not null, dropped jsonb not null)"
+            )
+        db.execute(
+            "insert into likewise_offsets values (%s, %s, %b, '[]') on conflict (name) do update "
+            "set version = excluded.version, offsets = excluded.offsets, dropped = '[]'",
+            (self.name, version, offsets),
+        )
+
+    def offsets_noted(self, db: Any, *, keep: bool = False, whole: bool = False) -> Any:
+        """Return the version of the table's offsets, and the ids whose offsets were dropped.
+
+        With `keep` those who would drop others wait for the end of the transaction; with `whole`
+        the offsets are returned as well. None where the table has no offsets.
+        """
+        if not self._has_offsets(db):
+            return None
+        query = (
+            f"select version, dropped{', offsets' if whole else ''} from likewise_offsets "
+            f"where name = %s{' for share' if keep else ''}"
+        )
+        return db.execute(query, (self.name,)).fetchone()
+
+    def drop_offsets(self, db: Any, ids: list[Any]) -> None:
+        """Note that some items are not to be moved when they come again."""
+        from psycopg.types.json import Jsonb
+
+        db.execute(
+            "update likewise_offsets set dropped = dropped || %s where name = %s",
+            (Jsonb(ids), self.name),
+        )
+
+    def _has_offsets(self, db: Any) -> bool:
+        found = db.execute("select to_regclass('likewise_offsets') is not null").fetchone()
+        return bool(found[0])
 
     def wants_graph(self, db: Any, serving: Serving, n_new: int) -> bool:
         """Tell whether the table, with some more rows, is so large that a graph is needed."""

@@ -118,7 +118,7 @@ class ItemOffsets:
             return items
         rows, places = np.array(known).T
         moved = moved_items(items[rows], self.directions[places], self.gamma)
-        return _with_rows(items, rows, moved)
+        return with_rows(items, rows, moved)
 
     @cached_property
     def _places(self) -> dict[ItemId, int]:
@@ -138,10 +138,10 @@ def moved_items(items: Rows, directions: Rows, gamma: float) -> Rows:
     return (towards * ratio(length, lengths(towards)[:, None])).astype(items.dtype)
 
 
-def _with_rows(items: Rows, rows: np.ndarray, moved: Rows) -> Rows:
-    """Return a copy of the items with some rows exchanged."""
+def with_rows(items: Rows, rows: np.ndarray, moved: Rows) -> Rows:
+    """Return a copy of the items with some rows exchanged, in a precision that holds both."""
     if not is_sparse(items):
-        out = items.copy()
+        out = items.astype(np.result_type(items, moved))
         out[rows] = moved
         return out
     from scipy.sparse import csr_array, vstack
