@@ -141,6 +141,8 @@ def answers(name: str, model: Any) -> dict[str, np.ndarray]:
         if hasattr(model, method):
             given = Q > 0.5 if name == "BalancedWinnow" else Q
             found[method] = getattr(model, method)(given)
+    if getattr(model, "similarities_", None) is not None:
+        found["scores"] = [each.score(Q, Q) for each in model.similarities_]
     similarity = getattr(model, "similarity_", model)
     if hasattr(similarity, "score_pairs") and name not in _MATRIX:
         found["score"] = similarity.score(Q, Q)
@@ -169,10 +171,10 @@ def main() -> None:
         path = FOLDER / f"{name}.safetensors"
         if path.exists():
             continue
-        lw.save(model, path)
         told = {key: value.tolist() for key, value in answers(name, model).items()}
         assert told, name
         path.with_suffix(".json").write_text(json.dumps(told))
+        lw.save(model, path)
 
 
 if __name__ == "__main__":
