@@ -115,6 +115,11 @@ def _evaluate_triplets(
             if kind != "overall" and n
         ),
     )
+    if trained_on is None:
+        show.remark(
+            "These figures hold for new queries and items only if the model was not learned from "
+            "these comparisons: --trained-on tells seen items from new ones."
+        )
 
 
 def _columns_of(table: Any) -> list[str]:
