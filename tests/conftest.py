@@ -60,10 +60,10 @@ def clicks(tmp_path, rng):
     """Return a folder with queries, items and comparisons of them by a hidden similarity."""
     import pandas as pd
 
-    Q, P, W = rng.normal(size=(30, 5)), rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
+    Q, P, W = rng.normal(size=(60, 5)), rng.normal(size=(40, 3)), rng.normal(size=(5, 3))
     scores = Q @ W @ P.T
     rows = []
-    for query in range(30):
+    for query in range(60):
         for a, b in rng.choice(40, size=(20, 2)):
             if a != b:
                 closer, farther = (a, b) if scores[query, a] > scores[query, b] else (b, a)

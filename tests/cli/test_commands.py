@@ -104,7 +104,7 @@ def test_explain_names_terms_that_sum_to_the_score(run, flowers):
 
 def test_comparisons_teach_queries_and_items_of_different_width(run, clicks):
     code, out, _ = run("fit", "--queries", "q.npy", "--items", "p.npy", "--triplets",
-                       "clicks.parquet", "--learner", "aroma", "--folds", 3, "--json")  # fmt: skip
+                       "clicks.parquet", "--learner", "aroma", "--json")  # fmt: skip
     assert code == 0
     found = json.loads(out)
     assert found["rows"][0]["mean"] > 0.75

@@ -76,6 +76,21 @@ def test_evaluation_takes_grades_and_leaves_out_who_has_none(client, digits, rng
     assert found.means() == expected.means()
 
 
+@pytest.mark.parametrize("by_labels", [False, True])
+def test_seen_and_new_items_are_measured_as_on_one_machine(client, digits, by_labels, monkeypatch):
+    from likewise.evaluation import _ranking
+
+    X, y = digits[0][:300], digits[1][:300]
+    truth = {"labels": y} if by_labels else {"relevance": y[:, None] == y}
+    arguments = {**truth, "trained_on": np.arange(300) < 100, "depth": 5}
+    expected = lw.evaluate_retrieval("cosine", X, **arguments)
+    monkeypatch.setattr(_ranking, "_QUERIES_IN_BLOCK", 80)
+    found = lw.distributed.evaluate_retrieval("cosine", X, **arguments, client=client)
+    assert found.means() == expected.means()
+    assert found.seen.means() == expected.seen.means()
+    assert found.new.means() == expected.new.means()
+
+
 @pytest.mark.parametrize("rule", ["majority", "symmetric", "energy"])
 def test_predictions_are_those_of_one_machine(client, folder, digits, rule):
     X, y = digits
@@ -174,6 +189,7 @@ def test_a_part_of_a_mapped_file_is_that_part(client, folder, digits):
     assert_array_equal(found.ids, expected.ids)
 
 
+@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
 def test_a_grid_search_runs_on_the_dask_backend_of_joblib(client, digits):
     import joblib
     from sklearn.model_selection import GridSearchCV

@@ -21,10 +21,18 @@ def test_comparisons_are_learned_from_on_a_cluster(run, clicks, client):
     Q, P = np.load("q.npy"), np.load("p.npy")
     there, here = (lw.load(f"{name}.safetensors") for name in ("there", "here"))
     assert type(there.estimator) is lw.AROMA
-    assert there.estimator.similarity_.score(Q, P).shape == (30, 40)
+    assert there.estimator.similarity_.score(Q, P).shape == (60, 40)
     assert np.corrcoef(
         there.estimator.similarity_.W.ravel(), here.estimator.similarity_.W.ravel()
     )[0, 1] > 0.9  # fmt: skip
+
+
+def test_a_learner_of_comparisons_that_no_cluster_can_help_is_refused(run, clicks):
+    given = ("fit", "--queries", "q.npy", "--items", "p.npy", "--triplets", "clicks.parquet")
+    code, _, err = run(*given, "--learner", "ridge", "--dask", "local:2")
+    assert code == 2
+    assert "--dask is for the learners aroma, oasis of comparisons" in err
+    assert "Dask:" not in err
 
 
 def test_labels_are_learned_from_on_processes_of_its_own(run, flowers):

@@ -168,7 +168,7 @@ def test_labels_are_gone_on_with_too(digits, tmp_path, monkeypatch):
     again = lw.distributed.AROMA(**given, checkpoint=checkpoint, resume=True).fit(X, y)
     assert len(again.rounds_) == len(whole.rounds_)
     assert_array_equal(again.similarity_.W, whole.similarity_.W)
-    assert again.validation_ == whole.validation_
+    np.testing.assert_equal(again.validation_, whole.validation_)
 
 
 def test_a_scheduler_that_is_not_there_is_said(work):

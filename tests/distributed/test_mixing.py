@@ -126,13 +126,13 @@ def test_labels_and_clicks_are_learned_from_and_held_out(client, digits):
         lw.distributed.AROMA(**given, **where).fit(X, y)
         for where in ({"client": client}, {"n_jobs": 2})
     )
-    assert there.validation_ == here.validation_
-    assert there.validation_["learned"] > there.validation_["start"] + 0.05
+    np.testing.assert_equal(there.validation_, here.validation_)
+    assert there.validation_["overall"].learned > there.validation_["overall"].start + 0.05
     assert_array_equal(there.similarity_.W, here.similarity_.W)
     relevance = (y[:300, None] == y[300:]).astype(float)
     clicked = lw.distributed.OASIS(**given, hard_negatives=0.5, client=client)
     clicked.fit_relevance(relevance, X[:300], X[300:])
-    assert clicked.validation_["learned"] > clicked.validation_["start"]
+    assert clicked.validation_["overall"].learned > clicked.validation_["overall"].start
 
 
 def test_labels_may_lie_where_the_rows_lie(client, folder, digits):

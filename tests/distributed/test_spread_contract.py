@@ -14,7 +14,7 @@ ESTIMATORS = [
 
 
 @pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
-@pytest.mark.filterwarnings("ignore:.*too few to hold some out:UserWarning")
+@pytest.mark.filterwarnings("ignore:there are too few queries to hold some out:UserWarning")
 @pytest.mark.filterwarnings("ignore:n_landmarks is:UserWarning")
 @pytest.mark.filterwarnings("ignore:fewer than .* rows in class:UserWarning")
 @pytest.mark.filterwarnings("ignore:LMNN has not converged")

@@ -87,7 +87,7 @@ def test_a_plot_shows_the_loss_and_what_was_held_out():
     history = []
     for seen in (1000, 2000, 3000):
         record(history, seen, seen, loss=500, validation=seen / 1e4)
-    ax = plot_history(history, {"measure": "map", "start": 0.05})
+    ax = plot_history(history, {"measure": "map", "overall": (0.05, 0.3, 0.01, 20)})
     assert_allclose(ax.lines[0].get_ydata(), [0.5, 0.5, 0.5])
     right = ax.figure.axes[1]
     assert_allclose(right.lines[0].get_ydata(), [0.1, 0.2, 0.3])

@@ -175,6 +175,8 @@ def evaluate(X: np.ndarray, y: np.ndarray) -> str:
     assert_type(retrieval["map"], float)
     assert_type(retrieval.means(), dict[str, float])
     lw.evaluate_retrieval(lw.Bilinear(1.0), X, X, relevance=np.eye(len(X)), k=5)
+    apart = lw.evaluate_retrieval("cosine", X, labels=y, trained_on=np.arange(len(X)) < 3)
+    assert_type(apart.seen, lw.RetrievalReport | None)
     return comparison.table().to_markdown() + str(retrieval.table())
 
 

@@ -34,6 +34,7 @@ def cluster(
         )
     from likewise.distributed import spread
     from likewise.distributed._executor import opened
+    from likewise.distributed._spread import can_be_spread
     from likewise.exceptions import require_extra
 
     distributed = require_extra("distributed", "dask", "--dask")
@@ -56,6 +57,10 @@ def cluster(
         show.remark(f"Dask dashboard: {client.dashboard_link}")
 
         def adapt(learner: Any, final: bool) -> Any:
+            if not can_be_spread(learner):
+                if final:
+                    show.remark(f"{type(learner).__name__} learns in this process.")
+                return learner
             kept = {"checkpoint": rounds, "resume": resume} if final else {}
             return spread(learner, client, **kept)
 
@@ -83,6 +88,19 @@ def refuse_learner_elsewhere(families: list[Any]) -> None:
     if not any(_can_be_spread(family) for family in families):
         able = ", ".join(family.name for family in FAMILIES if _can_be_spread(family))
         raise WrongUse(f"--dask is for the learners {able}; others learn in this process.")
+
+
+def refuse_triplet_learner_elsewhere(name: str) -> None:
+    """Refuse a learner of comparisons that runs on no cluster; unknown names are refused later."""
+    from likewise.distributed._spread import can_be_spread
+    from likewise.selection import TRIPLET_LEARNERS
+
+    able = [known for known, learner in TRIPLET_LEARNERS.items() if can_be_spread(learner.make())]
+    if name in TRIPLET_LEARNERS and name not in able:
+        raise WrongUse(
+            f"--dask is for the learners {', '.join(able)} of comparisons; {name} learns in this "
+            "process."
+        )
 
 
 def _can_be_spread(family: Any) -> bool:

@@ -119,10 +119,15 @@ def summary(selection: Any) -> list[str]:
     nested = selection.nested
     return [
         f"chosen: {selection.chosen.title} ({described(selection.settings)}), marked *",
-        f"accuracy to expect of the choice: {nested.mean():.4f} (nested, "
-        f"{len(nested)} fold{'s' * (len(nested) > 1)})",
+        f"accuracy to expect of the choice: {nested.mean():.4f} (nested, {in_folds(selection)})",
         *selection.notes,
     ]
+
+
+def in_folds(selection: Any) -> str:
+    """Return how many folds a choice was made in; one is no cross-validation, and called that."""
+    n = len(selection.nested)
+    return "one split only" if n == 1 else f"{n} folds"
 
 
 def as_json(selection: Any) -> dict[str, Any]:

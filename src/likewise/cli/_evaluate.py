@@ -23,10 +23,16 @@ def command(
     ] = None,
     items: Annotated[str | None, typer.Option(help="Without labels: a table of items.")] = None,
     triplets: Annotated[str | None, typer.Option(help="Comparisons, as in fit.")] = None,
+    trained_on: Annotated[
+        str | None,
+        typer.Option(help="The comparisons that were learned from: judge new items apart."),
+    ] = None,
 ) -> None:
     """Measure a model on rows it has not seen: accuracy by class, and retrieval."""
+    if trained_on is not None and triplets is None:
+        raise WrongUse("--trained-on goes with --triplets, which is not given.")
     if triplets is not None and items is not None:
-        _evaluate_triplets(show, model, queries, items, triplets)
+        _evaluate_triplets(show, model, queries, items, triplets, trained_on)
     elif file is not None:
         _evaluate_labels(show, model, file, target)
     else:
@@ -62,31 +68,58 @@ def _evaluate_labels(show: Show, model: str, file: str, target: str | None) -> N
 
 
 def _evaluate_triplets(
-    show: Show, model: str, queries: str | None, items: str, triplets: str
+    show: Show,
+    model: str,
+    queries: str | None,
+    items: str,
+    triplets: str,
+    trained_on: str | None,
 ) -> None:
-    from likewise import as_similarity
-    from likewise.cli._inputs import comparisons_of, open_model
-    from likewise.selection import right_order
-    from likewise.supervision import check_triplets
+    from likewise.cli._inputs import comparisons_of, ids_of, offsets_of, open_model
+    from likewise.selection import judge_triplets, without_nan
     from likewise.tables import read_table
 
     opened = open_model(model)
-    rows = read_table(items).rows
-    P, Q = (
-        opened.transform(rows),
-        opened.transform_queries(rows if queries is None else read_table(queries).rows),
+    table = read_table(items)
+    P = opened.transform(table.rows)
+    Q = opened.transform_queries(table.rows if queries is None else read_table(queries).rows)
+    comparisons = comparisons_of(triplets)[0]
+    offsets = offsets_of(opened)
+    outcomes = judge_triplets(
+        opened.similarity_,
+        comparisons,
+        Q,
+        P,
+        stored=None if offsets is None else offsets.apply(ids_of(table, opened.columns.id_), P),
+        trained_on=None if trained_on is None else comparisons_of(trained_on, "--trained-on")[0],
     )
-    comparisons = check_triplets(comparisons_of(triplets)[0], Q, P)
-    found = {"after": right_order(opened.similarity_, comparisons, Q, P)}
-    if Q.shape[1] == P.shape[1]:
-        found["before"] = right_order(as_similarity("cosine"), comparisons, Q, P)
+    overall = outcomes["overall"]
+    has_start = Q.shape[1] == P.shape[1]
+    found = {"after": overall.learned, **({"before": overall.start} if has_start else {})}
     show.result(
-        {"comparisons": len(comparisons), "right_order": found},
+        without_nan(
+            {
+                "comparisons": len(comparisons),
+                "right_order": found,
+                **{kind: outcome._asdict() for kind, outcome in outcomes.items()},
+            }
+        ),
+        f"{len(comparisons)} comparisons of {overall.n} queries; every query counts alike",
         *(
-            f"in the right order {when} learning: {share:.4f} of {len(comparisons)} comparisons"
+            f"in the right order {when} learning: {share:.4f}"
             for when, share in sorted(found.items(), reverse=True)
         ),
+        *(
+            f"on {kind} items: {learned:.4f}, before {start:.4f} ({n} queries)"
+            for kind, (start, learned, _, n) in outcomes.items()
+            if kind != "overall" and n
+        ),
     )
+    if trained_on is None:
+        show.remark(
+            "These figures hold for new queries and items only if the model was not learned from "
+            "these comparisons: --trained-on tells seen items from new ones."
+        )
 
 
 def _columns_of(table: Any) -> list[str]:

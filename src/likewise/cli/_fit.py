@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._compare import as_json, chosen_families, run, summary
+from likewise.cli._compare import as_json, chosen_families, in_folds, run, summary
 from likewise.cli._options import (
     Budget,
     Categorical,
@@ -69,7 +69,12 @@ def command(
     ] = False,
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
-    from likewise.cli._cluster import adapted, cluster, refuse_learner_elsewhere
+    from likewise.cli._cluster import (
+        adapted,
+        cluster,
+        refuse_learner_elsewhere,
+        refuse_triplet_learner_elsewhere,
+    )
     from likewise.cli._inputs import check_places, labelled_table
 
     time = seconds(budget)
@@ -88,6 +93,8 @@ def command(
     if triplets is not None:
         if file is not None or target is not None:
             raise WrongUse("labels (FILE, --target) and --triplets were both given; one is needed.")
+        if dask is not None and learner != "auto":
+            refuse_triplet_learner_elsewhere(learner)
         with cluster(show, dask, model, resume=resume) as adapt:
             _fit_triplets(
                 show, queries, items, triplets, learner, options, places, folds, seed, adapt
@@ -120,8 +127,8 @@ def command(
         predictions=selection.predictions,
         notes=(
             *table.notes,
-            f"The choice itself, made anew in every fold, is right on {100 * nested:.1f} of 100 "
-            "rows that it had not seen: the figure to expect.",
+            f"The choice itself, made anew in {in_folds(selection)}, is right on "
+            f"{100 * nested:.1f} of 100 rows that it had not seen: the figure to expect.",
             *selection.notes,
         ),
     )
@@ -147,7 +154,7 @@ def _fit_triplets(
     adapt: Any,
 ) -> None:
     from likewise._validation import unknown_name
-    from likewise.cli._inputs import comparisons_of
+    from likewise.cli._inputs import comparisons_of, ids_of
     from likewise.selection import TRIPLET_LEARNERS, select_triplets
     from likewise.tables import TableModel, read_table
 
@@ -176,6 +183,7 @@ def _fit_triplets(
         weights,
         learners=list(TRIPLET_LEARNERS) if learner == "auto" else [learner],
         n_folds=folds,
+        item_ids=_different_ids(ids_of(item_table, columns.id_), item_table.name),
         random_state=seed,
         verbose=not show.quiet,
         adapt=adapt,
@@ -188,20 +196,26 @@ def _fit_triplets(
         fitted,
         item_table,
         queries=query_table,
-        comparison=selection.rows,
-        measure="share in the right order",
+        summary=selection.sentence,
+        validation=selection.validation,
+        validation_rows=selection.rows,
         notes=selection.notes,
     )
     show.result(
-        {
-            "rows": selection.rows,
-            "chosen": selection.chosen,
-            "notes": list(selection.notes),
-            "model": str(places[0]),
-            "report": written,
-        },
+        {**selection.as_json(), "model": str(places[0]), "report": written},
         selection.table(),
+        selection.sentence,
         *selection.notes,
         f"model: {places[0]}",
         *([f"report: {written}"] if written else []),
     )
+
+
+def _different_ids(ids: list[Any], table: str) -> list[Any]:
+    """Refuse ids that name two items, before any work: a model may have something on each item."""
+    known = set()
+    for name in ids:
+        if name in known:
+            raise WrongUse(f"the id {name!r} is twice in {table}; ids of items must differ.")
+        known.add(name)
+    return ids

@@ -41,7 +41,7 @@ def labelled_table(source: str, target: str | None, n_features: int | None = Non
     return table.with_target(target)
 
 
-def comparisons_of(source: str) -> tuple[Any, Any]:
+def comparisons_of(source: str, option: str = "--triplets") -> tuple[Any, Any]:
     """Return triplets and their weights, from a table or an array of three columns."""
     import numpy as np
 
@@ -52,7 +52,7 @@ def comparisons_of(source: str) -> tuple[Any, Any]:
     wanted = ["x0", "x1", "x2"] if names == ["x0", "x1", "x2"] else ["query", "closer", "farther"]
     for name in wanted:
         if name not in names:
-            raise no_column("--triplets", name, source, names)
+            raise no_column(option, name, source, names)
     numbers = [table.rows.column(name).to_numpy() for name in wanted]
     weights = table.rows.column("weight").to_numpy() if "weight" in names else None
     return np.stack(numbers, axis=1), weights

@@ -34,6 +34,7 @@ def report_on(
     if report is None:
         return None
     from likewise import as_similarity
+    from likewise.cli._inputs import offsets_of
     from likewise.report import write_report
 
     try:
@@ -48,6 +49,11 @@ def report_on(
         X = asked.transform(queries.rows)
     same = queries is None or X.shape[1] == items.shape[1]
     learner = getattr(fitted.estimator, "learner_", fitted.estimator)
+    shown = {"validation": getattr(learner, "validation_", None), **shown}
+    moves_items = offsets_of(fitted) is not None
+    if moves_items:
+        alone = "Neighbours and maps below are by the form alone, before judged items move."
+        shown["notes"] = (*shown.get("notes", ()), alone)
     try:
         write_report(
             report,
@@ -65,7 +71,7 @@ def report_on(
             if queries is None
             else [*asked.sentences_, *columns.sentences_],
             model_path=model,
-            snippets=_snippets(str(model), table, queries),
+            snippets=_snippets(str(model), table, queries, moves_items),
             verbose=not show.quiet,
             **shown,
         )
@@ -75,7 +81,7 @@ def report_on(
     return str(report)
 
 
-def _snippets(model: str, table: Any, queries: Any) -> list[tuple[str, str]]:
+def _snippets(model: str, table: Any, queries: Any, moves_items: bool) -> list[tuple[str, str]]:
     """Return how to use a model that takes tables."""
     quoted, asked = shlex.quote(model), "items" if queries is None else "queries"
     python = [
@@ -92,9 +98,12 @@ def _snippets(model: str, table: Any, queries: Any) -> list[tuple[str, str]]:
         shell.append(f"likewise explain {quoted} --items items.csv 17 42")
         target = shlex.quote(table.target)
         shell.append(f"likewise evaluate {quoted} held_out.csv --target {target}")
+    numbers = "model.transform(items)"
+    if moves_items:
+        numbers = f"model.estimator.offsets_.apply(ids, {numbers})"
     database = [
         "s = model.similarity_",
-        "stored = s.fold_items(model.transform(items))  # the vectors that the database holds",
+        f"stored = s.fold_items({numbers})  # the vectors that the database holds",
         f"asked = s.fold_queries(model.transform_queries({asked}))  # what to search it with",
         "s.folded_metric  # the metric of its index",
     ]

@@ -16,11 +16,12 @@ from likewise.evaluation._ranking import (
     Measured,
     Ranks,
     check_cutoffs,
-    measures,
+    measured,
+    n_left_out,
     queries_in_block,
     report_of,
 )
-from likewise.evaluation._truth import Grades, SameLabel, check_truth
+from likewise.evaluation._truth import Grades, SameLabel, check_seen, check_truth
 from likewise.similarities._search import matches_of
 
 
@@ -32,6 +33,7 @@ def evaluate_retrieval(
     labels: Any = None,
     item_labels: Any = None,
     relevance: Any = None,
+    trained_on: Any = None,
     k: int | Sequence[int] = (1, 5, 10),
     depth: int | None = None,
     client: Any = None,
@@ -48,7 +50,7 @@ def evaluate_retrieval(
     similarity : Similarity, fitted learner or name
     queries, items : rows, as `likewise.distributed.neighbors` takes them
         Without `items` every query ranks the other queries.
-    labels, item_labels, relevance, k, depth, verbose
+    labels, item_labels, relevance, trained_on, k, depth, verbose
         As in `likewise.evaluate_retrieval`; labels may also be a Dask array, an .npy file or a
         column of `read_parquet`.
     client : distributed.Client or address, optional
@@ -73,13 +75,18 @@ def evaluate_retrieval(
         Q = RowBlocks(queries, "queries", executor)
         P = Q if same else RowBlocks(items, "items", executor)
         truth = check_truth(labels, item_labels, relevance, Q, P, same)
-        ranks = Ranks.of(len(P), cutoffs, depth, same)
+        seen = None if trained_on is None else check_seen(trained_on, len(P))
+        ranks = Ranks.of(len(P), cutoffs, depth, same, n_left_out(truth, seen))
         blocks = even_blocks(len(Q), queries_in_block(truth, ranks))
         held = executor.share(truth.held if isinstance(truth, SameLabel) else None)
-        tasks = [(_asked(truth, block), held, len(P), block.start, same, ranks) for block in blocks]
+        shared_seen = executor.share(seen)
+        tasks = [
+            (_asked(truth, block), held, len(P), block.start, same, ranks, shared_seen)
+            for block in blocks
+        ]
         search = Search(executor, similarity, Q, P, exclude_self=same)
         parts = list(search.each(blocks, ranks.n, finish_measures, tasks))
-        return report_of([part for part in parts if len(part[0])], len(Q), cutoffs)
+        return report_of([part for part in parts if part], len(Q), cutoffs)
 
 
 def _asked(truth: SameLabel | Grades, block: slice) -> np.ndarray | Rows:
@@ -88,15 +95,25 @@ def _asked(truth: SameLabel | Grades, block: slice) -> np.ndarray | Rows:
 
 
 def finish_measures(
-    found: Found, asked: Any, held: Any, n_items: int, start: int, same: bool, ranks: Ranks
-) -> Measured:
-    """Measure the rankings of a block of queries, of which the first is row `start`."""
+    found: Found,
+    asked: Any,
+    held: Any,
+    n_items: int,
+    start: int,
+    same: bool,
+    ranks: Ranks,
+    seen: np.ndarray | None,
+) -> list[Measured]:
+    """Measure the rankings of a block of queries, of which the first is row `start`.
+
+    Nothing comes back where no query of the block has anything relevant.
+    """
     rows = np.arange(start, start + len(found.best[0]))
     own_rows = rows if same else None
     truth = Grades(asked) if held is None else SameLabel(asked, held)
     relevant = truth.of(slice(None), own_rows)
     wanted = np.flatnonzero(relevant.n_relevant)
     if len(wanted) == 0:
-        return rows[wanted], {}
+        return []
     order = matches_of(found.best, ranks.n, n_items, own_rows, found.dtype).ids
-    return rows[wanted], measures(relevant.take(wanted), order[wanted], ranks)
+    return measured(rows[wanted], relevant.take(wanted), order[wanted], ranks, seen)

@@ -60,6 +60,11 @@ class MixedLearner(HasClient, OnlineLearner):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_whole_number(self.shard_size, "shard_size")
+        if isinstance(self.init, str) and self.init == "ridge":
+            raise ValueError(
+                "init 'ridge' is fitted in one process: fit RidgeSimilarity there, and give its "
+                "similarity_ as init."
+            )
         if self.n_rounds is not None:
             check_whole_number(self.n_rounds, "n_rounds")
         if self.checkpoint is not None:

@@ -1,7 +1,7 @@
 """How well a similarity finds what is relevant."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from likewise._progress import LongWork, show_progress
 from likewise._validation import check_whole_number, n_rows, take
 from likewise.evaluation._table import Table
-from likewise.evaluation._truth import BlockTruth, Truth, check_truth
+from likewise.evaluation._truth import BlockTruth, Truth, check_seen, check_truth
 from likewise.exceptions import require_extra
 from likewise.metrics import (
     average_precision,
@@ -32,6 +32,8 @@ _QUERIES_IN_BLOCK = 8_192  # enough to be worth making the items ready; after ea
 class RetrievalReport:
     """Ranking measures of every query; indexing by a measure's name gives its mean.
 
+    The mean over no queries is NaN, and the table shows it as "–".
+
     Attributes
     ----------
     per_query : mapping of str to ndarray
@@ -43,27 +45,44 @@ class RetrievalReport:
         Queries left out because nothing is relevant to them.
     k : tuple of int
         The cut-offs.
+    seen, new : RetrievalReport, optional
+        The same measures of the items that were learned from, and of all others; only where
+        `trained_on` was given. Each holds the queries that have a relevant item of its kind, which
+        may be none.
     """
 
     per_query: Mapping[str, np.ndarray]
     queries: np.ndarray
     n_unjudged: int
     k: tuple[int, ...]
+    seen: "RetrievalReport | None" = None
+    new: "RetrievalReport | None" = None
 
     def __getitem__(self, measure: str) -> float:
-        return float(self.per_query[measure].mean())
+        values = self.per_query[measure]
+        return float(values.mean()) if len(values) else np.nan
 
     def means(self) -> dict[str, float]:
         """Return the mean of every measure."""
         return {measure: self[measure] for measure in self.per_query}
 
     def table(self) -> Table:
-        """Return measures and means, with the standard error over queries."""
+        """Return measures and means, with the standard error over queries.
+
+        Where there are `seen` and `new`, they are columns beside the overall means.
+        """
+        if self.seen is None or self.new is None:
+            rows = [(name, *_mean_and_error(values)) for name, values in self.per_query.items()]
+            return Table(("measure", "mean", "std. error"), rows)
+        kinds = (self, self.seen, self.new)
         return Table(
-            ("measure", "mean", "std. error"),
+            ("mean ± std. error", "overall", "seen", "new"),
             [
-                (name, f"{values.mean():.4f}", f"{_standard_error(values):.4f}")
-                for name, values in self.per_query.items()
+                ("queries", *(str(len(kind.queries)) for kind in kinds)),
+                *(
+                    (name, *(_mean_with_error(kind.per_query[name]) for kind in kinds))
+                    for name in self.per_query
+                ),
             ],
         )
 
@@ -97,6 +116,7 @@ def evaluate_retrieval(
     labels: Any = None,
     item_labels: Any = None,
     relevance: Any = None,
+    trained_on: Any = None,
     k: int | Sequence[int] = (1, 5, 10),
     depth: int | None = None,
     verbose: bool = False,
@@ -113,6 +133,10 @@ def evaluate_retrieval(
         sides have `labels`.
     relevance : array or sparse of shape (n_queries, n_items)
         Grades instead of labels: 0 is not relevant, the higher the better.
+    trained_on : array or sparse of shape (any, n_items), or mask of shape (n_items,), optional
+        The relevance that was learned from, a row for each training query, or a mask of the items
+        that were relevant there. The report then also measures these items, `seen`, and all
+        others, `new`, apart.
     k : int or sequence of int, default=(1, 5, 10)
         Cut-offs for precision, recall and nDCG.
     depth : int, optional
@@ -130,6 +154,11 @@ def evaluate_retrieval(
     precision@k divides by k always; queries without anything relevant are left out and counted.
     Of equal scores the lower row ranks first. Memory stays flat, however many rows there are.
 
+    With `trained_on`, only the relevant items of a kind count for it. Relevant items of the other
+    kind are left out of the ranking, so that those below move up; items that are not relevant stay.
+    Queries without a relevant item of a kind are left out of its measures; where no query has one,
+    the means are NaN.
+
     Examples
     --------
     >>> import likewise as lw
@@ -137,6 +166,13 @@ def evaluate_retrieval(
     >>> report = lw.evaluate_retrieval("euclidean", data.X, labels=data.y)
     >>> round(report["precision@10"], 3), round(report["map"], 3)
     (0.938, 0.881)
+
+    Items that were learned from, here every other one, and new items apart:
+
+    >>> seen = np.arange(150) % 2 == 0
+    >>> report = lw.evaluate_retrieval("euclidean", data.X, labels=data.y, trained_on=seen)
+    >>> round(report.seen["map"], 3), round(report.new["map"], 3)
+    (0.824, 0.832)
     """
     similarity = as_similarity(similarity)
     cutoffs = check_cutoffs(k)
@@ -149,9 +185,10 @@ def evaluate_retrieval(
     )
     n_queries, n_items = n_rows(queries), n_rows(items)
     truth = check_truth(labels, item_labels, relevance, queries, items, among_themselves)
-    ranks = Ranks.of(n_items, cutoffs, depth, among_themselves)
+    seen = None if trained_on is None else check_seen(trained_on, n_items)
+    ranks = Ranks.of(n_items, cutoffs, depth, among_themselves, n_left_out(truth, seen))
 
-    parts: list[Measured] = []
+    parts: list[list[Measured]] = []
     size = queries_in_block(truth, ranks)
     with show_progress(verbose), LongWork("ranking", total=n_queries, unit="queries") as work:
         for block in np.split(np.arange(n_queries), range(size, n_queries, size)):
@@ -160,7 +197,7 @@ def evaluate_retrieval(
             if len(wanted):
                 own = block[wanted] if among_themselves else None
                 order = _ranking(similarity, take(queries, block[wanted]), items, own, ranks.n)
-                parts.append((block[wanted], measures(found.take(wanted), order, ranks)))
+                parts.append(measured(block[wanted], found.take(wanted), order, ranks, seen))
             work.advance(len(block))
     return report_of(parts, n_queries, cutoffs)
 
@@ -173,10 +210,26 @@ class Ranks(NamedTuple):
     depth: int
 
     @classmethod
-    def of(cls, n_items: int, cutoffs: tuple[int, ...], depth: int | None, same: bool) -> "Ranks":
-        """Return what to look at; with `same` every query is one of the items, and left out."""
+    def of(
+        cls,
+        n_items: int,
+        cutoffs: tuple[int, ...],
+        depth: int | None,
+        same: bool,
+        n_left_out: int = 0,
+    ) -> "Ranks":
+        """Return what to look at.
+
+        With `same` every query is one of the items, and left out. Up to `n_left_out` more items
+        are left out after ranking.
+        """
         depth = n_items if depth is None else check_whole_number(depth, "depth")
-        return cls(min(max(depth, *cutoffs), n_items - same), cutoffs, depth)
+        return cls(min(max(depth, *cutoffs) + n_left_out, n_items - same), cutoffs, depth)
+
+
+def n_left_out(truth: Truth, seen: np.ndarray | None) -> int:
+    """Return how many relevant items may be left out of a ranking to judge one kind of items."""
+    return 0 if seen is None else truth.max_relevant
 
 
 def check_cutoffs(k: int | Sequence[int]) -> tuple[int, ...]:
@@ -219,26 +272,79 @@ def _ranking(
 
 
 def report_of(
-    parts: Sequence[Measured], n_queries: int, cutoffs: tuple[int, ...]
+    parts: Sequence[Sequence[Measured]], n_queries: int, cutoffs: tuple[int, ...]
 ) -> RetrievalReport:
-    """Put together what was measured of blocks of queries."""
+    """Put together what `measured` gave for blocks of queries."""
     if not parts:
         raise ValueError("nothing is relevant to any query, so there is nothing to measure.")
+    kinds = zip(*parts, strict=True)
+    overall, *apart = (_report_of_kind(kind, n_queries, cutoffs) for kind in kinds)
+    if not apart:
+        return overall
+    seen, new = apart
+    return replace(overall, seen=seen, new=new)
+
+
+def _report_of_kind(
+    parts: Sequence[Measured], n_queries: int, cutoffs: tuple[int, ...]
+) -> RetrievalReport:
     found = [part for _, part in parts]
     per_query = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
     rows = np.concatenate([rows for rows, _ in parts])
     return RetrievalReport(per_query, rows, n_queries - len(rows), cutoffs)
 
 
-def _standard_error(values: np.ndarray) -> float:
+def _mean_with_error(values: np.ndarray) -> str:
+    return " ± ".join(_mean_and_error(values)) if len(values) else "–"
+
+
+def _mean_and_error(values: np.ndarray) -> tuple[str, str]:
+    """Return the mean and its standard error as text, dashes where there are no values."""
     n = len(values)
-    return float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+    if n == 0:
+        return "–", "–"
+    error = values.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
+    return f"{values.mean():.4f}", f"{error:.4f}"
 
 
-def measures(truth: BlockTruth, order: np.ndarray, ranks: Ranks) -> dict[str, np.ndarray]:
+def measured(
+    rows: np.ndarray, truth: BlockTruth, order: np.ndarray, ranks: Ranks, seen: np.ndarray | None
+) -> list[Measured]:
+    """Measure the rankings of queries that all have something relevant.
+
+    Parameters
+    ----------
+    rows : row numbers of the queries
+    truth : what is relevant to them
+    order : (n_queries, ranks.n) array of items, best first
+    ranks : Ranks
+    seen : mask of items, optional
+
+    Returns
+    -------
+    list : over all relevant items; with `seen`, also over seen and over new ones
+    """
+    gains = truth.gains(order)
+    found = [(rows, _measures(truth, gains, ranks))]
+    for kind in () if seen is None else (seen, ~seen):
+        of_kind = truth.among(kind)
+        judged = np.flatnonzero(of_kind.n_relevant)
+        of_kind = of_kind.take(judged)
+        gains_of_kind = of_kind.gains(order[judged])
+        closed_up = _without(gains_of_kind, (gains[judged] > 0) & (gains_of_kind == 0))
+        found.append((rows[judged], _measures(of_kind, closed_up, ranks)))
+    return found
+
+
+def _without(gains: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+    """Return the gains by rank where items that gain nothing are left out: those below move up."""
+    return np.take_along_axis(gains, np.argsort(left_out, axis=1, kind="stable"), axis=1)
+
+
+def _measures(truth: BlockTruth, gains: np.ndarray, ranks: Ranks) -> dict[str, np.ndarray]:
     """Return every measure of rankings, one value a query."""
     cutoffs, depth = ranks.cutoffs, ranks.depth
-    gains, n_relevant = truth.gains(order), truth.n_relevant
+    n_relevant = truth.n_relevant
     ideal = truth.ideal(max(cutoffs))
     return {
         **{f"precision@{k}": precision_at(gains, k) for k in cutoffs},

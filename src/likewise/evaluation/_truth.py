@@ -1,6 +1,7 @@
 """What is relevant to a query: the items of its label, or those that were graded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from likewise._validation import (
     is_sparse,
     n_rows,
 )
+from likewise.supervision import check_relevance, relevant_items
 
 
 class Truth(Protocol):
@@ -21,6 +23,10 @@ class Truth(Protocol):
     @property
     def numbers_a_query(self) -> int:
         """How many numbers a block holds for each of its queries."""
+
+    @property
+    def max_relevant(self) -> int:
+        """The largest number of items that are relevant to one query, or a bound of it."""
 
     def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
         """Return what is relevant to some queries.
@@ -38,6 +44,9 @@ class BlockTruth(Protocol):
 
     def take(self, which: np.ndarray) -> Self:
         """Return the same for some queries of the block."""
+
+    def among(self, items: np.ndarray) -> Self:
+        """Return the same where only the items of a mask can be relevant."""
 
     def gains(self, order: np.ndarray) -> np.ndarray:
         """Return the grades of items, which are given row by row for each query."""
@@ -69,29 +78,47 @@ class SameLabel:
         wanted = [numbers.get(label, -1) for label in labels.tolist()]
         return cls(np.array(wanted, np.int64), np.array(held, np.int64))
 
+    @property
+    def max_relevant(self) -> int:
+        """The size of the largest label that a query has."""
+        return int(_label_sizes(self.held)[self.wanted].max())
+
     def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
-        """Count the items of each label."""
-        wanted = self.wanted[block]
-        n_relevant = np.append(np.bincount(self.held), 0)[wanted]
-        if own_rows is not None:
-            n_relevant -= self.held[own_rows] == wanted
-        return _BlockOfLabels(wanted, self.held, n_relevant)
+        """Return the labels of the block."""
+        return _BlockOfLabels(self.wanted[block], self.held, own_rows)
 
 
 @dataclass(frozen=True, eq=False)
 class _BlockOfLabels:
     wanted: np.ndarray
     held: np.ndarray
-    n_relevant: np.ndarray
+    own_rows: np.ndarray | None
+
+    @cached_property
+    def n_relevant(self) -> np.ndarray:
+        n_relevant = _label_sizes(self.held)[self.wanted]
+        if self.own_rows is not None:
+            n_relevant -= self.held[self.own_rows] == self.wanted
+        return n_relevant
 
     def take(self, which: np.ndarray) -> Self:
-        return type(self)(self.wanted[which], self.held, self.n_relevant[which])
+        own_rows = None if self.own_rows is None else self.own_rows[which]
+        return type(self)(self.wanted[which], self.held, own_rows)
+
+    def among(self, items: np.ndarray) -> Self:
+        unwanted = self.held.max() + 1
+        return replace(self, held=np.where(items, self.held, unwanted))
 
     def gains(self, order: np.ndarray) -> np.ndarray:
         return (self.held[order] == self.wanted[:, None]).astype(np.float64)
 
     def ideal(self, k: int) -> np.ndarray:
         return (np.arange(k) < self.n_relevant[:, None]).astype(np.float64)
+
+
+def _label_sizes(held: np.ndarray) -> np.ndarray:
+    """Return how many items have each label; the last entry, of label −1, is 0."""
+    return np.append(np.bincount(held), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,22 +132,35 @@ class Grades:
         """As many as there are items."""
         return int(self.grades.shape[1])
 
+    @property
+    def max_relevant(self) -> int:
+        """The largest number of entries of a row."""
+        if is_sparse(self.grades):
+            return int(np.diff(self.grades.indptr).max())
+        return max(int(np.count_nonzero(row)) for row in self.grades)
+
     def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
         """Return the grades of the block, dense."""
         rows = self.grades[block]
         dense = rows.toarray() if is_sparse(rows) else np.array(rows)
         if own_rows is not None:
             dense[np.arange(len(dense)), own_rows] = 0
-        return _BlockOfGrades(dense, np.count_nonzero(dense, axis=1))
+        return _BlockOfGrades(dense)
 
 
 @dataclass(frozen=True, eq=False)
 class _BlockOfGrades:
     grades: np.ndarray
-    n_relevant: np.ndarray
+
+    @cached_property
+    def n_relevant(self) -> np.ndarray:
+        return np.count_nonzero(self.grades, axis=1)
 
     def take(self, which: np.ndarray) -> Self:
-        return type(self)(self.grades[which], self.n_relevant[which])
+        return type(self)(self.grades[which])
+
+    def among(self, items: np.ndarray) -> Self:
+        return type(self)(np.where(items, self.grades, 0))
 
     def gains(self, order: np.ndarray) -> np.ndarray:
         return np.take_along_axis(self.grades, order, axis=1)
@@ -149,3 +189,34 @@ def check_truth(
     if item_labels is not None:
         right = check_labels(item_labels, "item_labels", items, "items")
     return SameLabel.between(left, right)
+
+
+def check_seen(trained_on: Any, n_items: int) -> np.ndarray:
+    """Return a mask of the items that were learned from, given as one or as grades."""
+    given = trained_on if is_sparse(trained_on) else _as_array(trained_on)
+    if given.ndim not in (1, 2):
+        raise ValueError(
+            "trained_on must be a mask of items (1-D) or grades (2-D, a row a training query and a "
+            f"column an item), but {given.ndim}-D was given."
+        )
+    if given.ndim == 1 and (is_sparse(given) or given.dtype != bool):
+        kind = f"{'sparse ' if is_sparse(given) else ''}{given.dtype}"
+        raise TypeError(
+            f"trained_on must be a boolean array where it is 1-D, a mask of items, but {kind} was "
+            "given."
+        )
+    if given.shape[-1] != n_items:
+        what = "entries" if given.ndim == 1 else "columns"
+        raise ValueError(
+            f"trained_on has {given.shape[-1]} {what}, but {n_items} are needed, one for each item."
+        )
+    return given if given.ndim == 1 else relevant_items(check_relevance(given, name="trained_on"))
+
+
+def _as_array(trained_on: Any) -> np.ndarray:
+    try:
+        return np.asarray(trained_on)
+    except ValueError as error:  # rows of unequal length
+        raise ValueError(
+            f"trained_on must be a mask of items or rows of grades: {error}"
+        ) from error

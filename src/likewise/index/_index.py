@@ -32,6 +32,7 @@ from likewise.index._where import Where, check_fields, check_where
 from likewise.similarities import ItemOffsets, Matches, Similarity
 
 _CANDIDATES = 100
+_ATTEMPTS = 10  # to store items moved by offsets that other processes may change meanwhile
 
 
 class Index:
@@ -489,13 +490,14 @@ class Index:
 
 def _add(live: Live, ids: list[Any], items: Any, fields: Any) -> None:
     """Store new items, moved by the offsets that know them."""
-    while True:
+    for _ in range(_ATTEMPTS):
         stored, moved = live.store.offsets.apply(ids, items, live.serving.similarity)
         try:
             live.store.put(ids, stored, live.serving.folded(stored), fields, new=True, moved=moved)
             return
         except OffsetsChanged:
             continue  # by another process: they are applied again, from the items as given
+    raise ValueError("offsets are being changed by another process all the time: try again later.")
 
 
 def _check_similarity(similarity: Any) -> None:

@@ -10,9 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-# The best of many candidates seems better than it is. With so many standard errors, random
-# relevance is published in at most 1 of 100 draws (`python -m benchmarks gate`).
+# The best of many candidates seems better than it is: so many standard errors keep random relevance
+# out in more than 95 of 100 draws (`python -m likewise.reproduce generalize`).
 ERRORS_TO_PASS = 2.5
+# Labeled rows rank each other, so they are not independent: a pair counts for both of its rows, and
+# the standard error of a mean over pairs is twice that of a mean over rows (Hoeffding, 1948).
+ERROR_SCALE_OF_LABELS = 2.0
 FEWEST_QUERIES = 5
 NEW_ITEMS = ("protect", "allow", "strict")
 KINDS = ("overall", "seen", "new")
@@ -70,6 +73,7 @@ def judge(
     values: np.ndarray,
     new_items: str = "protect",
     errors_to_pass: float = ERRORS_TO_PASS,
+    error_scale: float = 1.0,
 ) -> Verdict:
     """Choose a candidate, and tell whether it beats the start.
 
@@ -85,9 +89,11 @@ def judge(
         items lose nothing.
     errors_to_pass : float
         Its overall gain must exceed so many standard errors.
+    error_scale : float, default=1.0
+        What standard errors are multiplied by: more than 1 where queries rank each other.
     """
-    overall, overall_errors = _gains(values[:, :, _OVERALL] - start[_OVERALL])
-    new, new_errors = _gains(values[:, :, _NEW] - start[_NEW])
+    overall, overall_errors = _gains(values[:, :, _OVERALL] - start[_OVERALL], error_scale)
+    new, new_errors = _gains(values[:, :, _NEW] - start[_NEW], error_scale)
     allowed = np.ones(new.shape, dtype=bool)
     if new_items == "protect":
         allowed = new >= -new_errors
@@ -102,11 +108,14 @@ def judge(
         form,
         step,
         bool(allowed[form, step] and gain > 0 and gain > errors_to_pass * error),
-        {kind: _outcome(start[row], values[form, step, row]) for row, kind in enumerate(KINDS)},
+        {
+            kind: _outcome(start[row], values[form, step, row], error_scale)
+            for row, kind in enumerate(KINDS)
+        },
     )
 
 
-def _gains(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _gains(differences: np.ndarray, error_scale: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and its standard error over the last axis; NaN is left out."""
     there = ~np.isnan(differences)
     n = there.sum(axis=-1)
@@ -114,25 +123,30 @@ def _gains(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     count = np.where(enough, n, 2)
     mean = np.where(there, differences, 0).sum(axis=-1) / count
     squares = np.where(there, (differences - mean[..., None]) ** 2, 0).sum(axis=-1)
-    error = np.sqrt(squares / (count - 1) / count)
+    error = error_scale * np.sqrt(squares / (count - 1) / count)
     return np.where(enough, mean, 0.0), np.where(enough, error, np.inf)
 
 
-def _outcome(start: np.ndarray, learned: np.ndarray) -> Outcome:
+def _outcome(start: np.ndarray, learned: np.ndarray, error_scale: float) -> Outcome:
     there = ~np.isnan(learned - start)
     n = int(there.sum())
     if n == 0:
         return Outcome(np.nan, np.nan, np.nan, 0)
     gain = learned[there] - start[there]
-    error = gain.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    error = error_scale * gain.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
     return Outcome(float(start[there].mean()), float(learned[there].mean()), float(error), n)
 
 
-def described(measure: str, outcomes: dict[str, Outcome]) -> str:
-    """Return outcomes in a few words, for warnings and notes."""
-    said = [
+def start_kept(measure: str, outcomes: dict[str, Outcome]) -> str:
+    """Return the sentence that says why the start is kept."""
+    judged = [
         f"{kind} {start:.3f} → {learned:.3f} (± {error:.3f}, {n} queries)"
         for kind, (start, learned, error, n) in outcomes.items()
         if n
     ]
-    return f"{measure} {', '.join(said)}"
+    if not judged:
+        return "there are too few queries to hold some out and judge by them: the start is kept."
+    return (
+        "what was learned does not clearly beat its start on held-out queries "
+        f"({measure} {', '.join(judged)}): the start is kept."
+    )

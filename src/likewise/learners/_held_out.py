@@ -11,8 +11,9 @@ import numpy as np
 
 from likewise._threads import slices
 from likewise._validation import Rows, check_labels, take
+from likewise.learners._gate import ERROR_SCALE_OF_LABELS
 from likewise.metrics import average_precision, ndcg_seen_new, random_order_ndcg
-from likewise.similarities import Bilinear, Matches
+from likewise.similarities import Bilinear, Matches, Similarity
 
 CUT_OFF = 10
 _FEWEST_HELD_OUT = 5  # below which a mean says nothing
@@ -25,6 +26,7 @@ class HeldOut(Protocol):
     """What a similarity is judged by."""
 
     measure: str
+    error_scale: float
 
     def __call__(self, similarity: Bilinear) -> np.ndarray:
         """Return the values of the held-out queries."""
@@ -53,6 +55,7 @@ class HeldOutRelevance:
     """
 
     measure = f"ndcg@{CUT_OFF}"
+    error_scale = 1.0
 
     def __init__(
         self,
@@ -136,19 +139,28 @@ class HeldOutTriplets:
         Items that are the closer one of some triplet that was learned from.
     queries, items : rows, optional
         Where similarities are judged.
+    most : int or None, default=100_000
+        Triplets that are judged: the first ones, or all.
     """
 
     measure = "right order"
+    error_scale = 1.0
 
     def __init__(
-        self, triplets: np.ndarray, seen: np.ndarray, queries: Rows = None, items: Rows = None
+        self,
+        triplets: np.ndarray,
+        seen: np.ndarray,
+        queries: Rows = None,
+        items: Rows = None,
+        *,
+        most: int | None = _MOST_TRIPLETS,
     ) -> None:
-        self._triplets = triplets[:_MOST_TRIPLETS]
+        self._triplets = triplets[:most]
         self.held, self._of = np.unique(self._triplets[:, 0], return_inverse=True)
         self._seen = seen[self._triplets[:, 1]]
         self._queries, self._items = queries, items
 
-    def __call__(self, similarity: Bilinear) -> np.ndarray:
+    def __call__(self, similarity: Similarity) -> np.ndarray:
         """Return the share of every query."""
         margins = np.empty(len(self._triplets))
         for block in slices(len(margins), 4096):
@@ -187,6 +199,7 @@ class HeldOutLabels:
     """Average precision of held-out rows among themselves: all of them are new."""
 
     measure = "map"
+    error_scale = ERROR_SCALE_OF_LABELS
 
     def __init__(self, X: Rows, y: np.ndarray, rows: np.ndarray) -> None:
         self._X, self._y = take(X, rows), y[rows]

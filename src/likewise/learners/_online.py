@@ -21,7 +21,7 @@ from likewise._validation import (
 )
 from likewise.learners._arguments import grades_of_pairs
 from likewise.learners._feed import Feed
-from likewise.learners._gate import NEW_ITEMS, Verdict, described, judge
+from likewise.learners._gate import KINDS, NEW_ITEMS, Verdict, judge, start_kept
 from likewise.learners._held_out import (
     HeldOut,
     HeldOutLabels,
@@ -400,11 +400,15 @@ class OnlineLearner(TripletLearner):
         """Judge shares of what was learned by what was held out."""
         assert way.best is not None
         learned = way.best.W - start
-        # A ridge as the start may be worth publishing by itself.
-        shares = _SHARES if np.array_equal(base, start) else (0.0, *_SHARES)
+        shares: tuple[float, ...] = _SHARES
+        if not start.any():
+            shares = _SHARES[-1:]  # from nothing, every share ranks alike
+        elif not np.array_equal(base, start):
+            shares = (0.0, *_SHARES)  # a ridge may be worth publishing by itself
         values = [held(self._published(start + start.dtype.type(s) * learned)) for s in shares]
         before = held(self._published(base)) if base.any() else held.without_ranking()
-        verdict = judge(before, np.array(values)[:, None], self.new_items)
+        candidates = np.array(values)[:, None]
+        verdict = judge(before, candidates, self.new_items, error_scale=held.error_scale)
         share = shares[verdict.form]
         return {
             **_validation(held.measure, verdict),
@@ -426,15 +430,8 @@ class OnlineLearner(TripletLearner):
         return self._starting_form(n_query, n_item, "auto" if is_ridge else self.init)
 
     def _warn_of_start(self, validation: dict[str, Any]) -> None:
-        outcomes = {kind: validation[kind] for kind in ("overall", "seen", "new")}
-        if outcomes["overall"][3] == 0:
-            told = "there are too few queries to hold some out and judge by them"
-        else:
-            told = (
-                "what was learned does not clearly beat its start on held-out queries "
-                f"({described(validation['measure'], outcomes)})"
-            )
-        warnings.warn(f"{told}: the start is kept.", stacklevel=5)
+        outcomes = {kind: validation[kind] for kind in KINDS}
+        warnings.warn(start_kept(validation["measure"], outcomes), stacklevel=5)
 
     def _draw_and_learn(
         self,

@@ -42,38 +42,11 @@ def ndcg_seen_new(
            [1.],
            [1.]])
     """
-    everything = np.ones(len(rows), dtype=bool)
-    return np.array(
-        [
-            _ndcg(rows[kind], grades[kind], _ranks_among(rows, ranks, kind), n_queries, k)
-            for kind in (everything, seen, ~seen)
-        ]
-    )
-
-
-def _ranks_among(rows: np.ndarray, ranks: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """Return the ranks of one kind of relevant items where the other kind is left out."""
-    order = np.lexsort((ranks, rows))
-    others = np.cumsum(~kind[order])
-    begins = np.searchsorted(rows[order], rows[order])  # of the query's first relevant item
-    above = others - np.append(0, others)[begins]
-    left = np.empty(len(ranks), dtype=np.int64)
-    left[order] = ranks[order] - above
-    return left[kind]
-
-
-def _ndcg(
-    rows: np.ndarray, grades: np.ndarray, ranks: np.ndarray, n_queries: int, k: int
-) -> np.ndarray:
-    ideal = np.lexsort((-grades, rows))
-    places = np.arange(len(rows)) - np.searchsorted(rows[ideal], rows[ideal])
-    best = np.bincount(rows[ideal], grades[ideal] * _discounts(places, k), minlength=n_queries)
-    gained = np.bincount(rows, grades * _discounts(ranks, k), minlength=n_queries)
-    return np.divide(gained, best, out=np.full(n_queries, np.nan), where=best > 0)
-
-
-def _discounts(ranks: np.ndarray, k: int) -> np.ndarray:
-    return np.where(ranks < k, 1 / np.log2(np.maximum(ranks, 0) + 2.0), 0.0)
+    values = []
+    for kind in _kinds(seen):
+        discounts = _discounts(_ranks_among(rows, ranks, kind), k)
+        values.append(_ndcg(rows[kind], grades[kind], discounts, n_queries, k))
+    return np.array(values)
 
 
 def random_order_ndcg(
@@ -84,16 +57,51 @@ def random_order_ndcg(
     n_items: int,
     k: int = _CUT_OFF,
 ) -> np.ndarray:
-    """Return the expectation of `ndcg_seen_new` where the items are in random order."""
+    """Return the expectation of `ndcg_seen_new` where the items are in random order.
+
+    Examples
+    --------
+    >>> rows, grades = np.array([0, 0]), np.array([1.0, 1.0])
+    >>> random_order_ndcg(rows, grades, np.array([True, False]), 1, n_items=3).round(3)
+    array([[0.871],
+           [0.815],
+           [0.815]])
+    """
+    total_discount = np.append(0, _discounts(np.arange(k), k).cumsum())
     values = []
-    for kind in (np.ones(len(rows), dtype=bool), seen, ~seen):
-        n_ranked = n_items - np.bincount(rows[~kind], minlength=n_queries)
-        place = _discounts(np.arange(k), k).cumsum()
-        mean_discount = place[np.minimum(n_ranked, k) - 1] / n_ranked
-        gained = np.bincount(rows[kind], grades[kind], minlength=n_queries) * mean_discount
-        ideal = np.lexsort((-grades[kind], rows[kind]))
-        at = rows[kind][ideal]
-        places = np.arange(len(at)) - np.searchsorted(at, at)
-        best = np.bincount(at, grades[kind][ideal] * _discounts(places, k), minlength=n_queries)
-        values.append(np.divide(gained, best, out=np.full(n_queries, np.nan), where=best > 0))
+    for kind in _kinds(seen):
+        n_ranked = n_items - np.bincount(rows[~kind], minlength=n_queries)[rows[kind]]
+        discounts = total_discount[np.minimum(n_ranked, k)] / n_ranked
+        values.append(_ndcg(rows[kind], grades[kind], discounts, n_queries, k))
     return np.array(values)
+
+
+def _kinds(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return masks of all relevant items, of seen ones, and of new ones."""
+    return np.ones(len(seen), dtype=bool), seen, ~seen
+
+
+def _ranks_among(rows: np.ndarray, ranks: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    """Return the ranks of one kind of relevant items where the other kind is left out."""
+    order = np.lexsort((~kind, ranks, rows))  # an item of equal rank is not above
+    others = np.cumsum(~kind[order])
+    begins = np.searchsorted(rows[order], rows[order])  # of the query's first relevant item
+    above = others - np.append(0, others)[begins]
+    left = np.empty(len(ranks), dtype=np.int64)
+    left[order] = ranks[order] - above
+    return left[kind]
+
+
+def _ndcg(
+    rows: np.ndarray, grades: np.ndarray, discounts: np.ndarray, n_queries: int, k: int
+) -> np.ndarray:
+    """Return the sum of discounted grades of every query beside that of the best ranking."""
+    ideal = np.lexsort((-grades, rows))
+    places = np.arange(len(rows)) - np.searchsorted(rows[ideal], rows[ideal])
+    best = np.bincount(rows[ideal], grades[ideal] * _discounts(places, k), minlength=n_queries)
+    gained = np.bincount(rows, grades * discounts, minlength=n_queries)
+    return np.divide(gained, best, out=np.full(n_queries, np.nan), where=best > 0)
+
+
+def _discounts(ranks: np.ndarray, k: int) -> np.ndarray:
+    return np.where(ranks < k, 1 / np.log2(ranks + 2.0), 0.0)

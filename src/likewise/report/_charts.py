@@ -117,15 +117,33 @@ def interval_plot(
     ]
     parts += [tag("circle", cx=scale.across(s), cy=middle, r=2.8, class_="fold") for s in scores]
     if deviation:
-        ends = scale.across(mean - deviation), scale.across(mean + deviation)
-        bar = tag("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_="whisker")
-        caps = [
-            tag("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, class_="whisker") for x in ends
-        ]
-        parts += [bar, *caps]
+        parts += _whiskers(mean, deviation, scale, middle)
     parts.append(tag("circle", cx=scale.across(mean), cy=middle, r=5, class_="mean"))
     title = f"{number(mean)} ± {number(deviation)}"
     return _svg(parts, width, height, title, class_=f"interval {style}")
+
+
+def gain_plot(start: float, learned: float, error: float, scale: Scale) -> Html:
+    """Draw the start, what was learned, and the error of the difference between them."""
+    width, height = _INTERVAL
+    middle = height / 2
+    grid = map(scale.across, ticks(*scale, about=4))
+    parts = [tag("line", x1=x, x2=x, y1=0, y2=height, class_="grid") for x in grid]
+    ends = scale.across(start), scale.across(learned)
+    parts.append(tag("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_="change"))
+    if error:
+        parts += _whiskers(learned, error, scale, middle)
+    parts.append(tag("circle", cx=ends[0], cy=middle, r=4.5, class_="start"))
+    parts.append(tag("circle", cx=ends[1], cy=middle, r=5, class_="mean"))
+    title = f"start {number(start)}, learned {number(learned)} ± {number(error)}"
+    return _svg(parts, width, height, title, class_="interval learned")
+
+
+def _whiskers(mean: float, deviation: float, scale: Scale, middle: float) -> list[Html]:
+    ends = scale.across(mean - deviation), scale.across(mean + deviation)
+    bar = tag("line", x1=ends[0], x2=ends[1], y1=middle, y2=middle, class_="whisker")
+    caps = [tag("line", x1=x, x2=x, y1=middle - 5, y2=middle + 5, class_="whisker") for x in ends]
+    return [bar, *caps]
 
 
 def interval_axis(scale: Scale, label: Callable[[float], str]) -> Html:

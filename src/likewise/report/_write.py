@@ -1,7 +1,7 @@
 """Write the report: check, find, show, and put the file in its place whole."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +13,7 @@ from likewise import _files
 from likewise._progress import LongWork, show_progress
 from likewise._validation import Rows, check_labels, check_same_length, is_sparse, n_rows
 from likewise.report._findings import learned_matrix
+from likewise.report._held_out import checked_validation, held_out_section
 from likewise.report._html import Html, join, tag
 from likewise.report._neighbours import Shown, neighbours_section
 from likewise.report._sections import (
@@ -62,6 +63,9 @@ def write_report(
     items: Any = None,
     item_names: Sequence[str] | None = None,
     snippets: Sequence[tuple[str, str]] | None = None,
+    validation: Mapping[str, Any] | None = None,
+    validation_rows: Sequence[Mapping[str, Any]] = (),
+    summary: str | None = None,
     verbose: bool = False,
 ) -> None:
     """Write one HTML file that shows what was learned; it needs no network and no script.
@@ -103,6 +107,13 @@ def write_report(
         Names of the items' features.
     snippets : sequence of (heading, code), optional
         How to use the model, where its file holds something else.
+    validation : mapping, optional
+        Figures of queries and items that were held out, such as `validation_` of AROMA, OASIS or
+        RidgeSimilarity, or `validation` of a `TripletSelection`.
+    validation_rows : sequence of mapping
+        What else was judged by them: `rows` of a `TripletSelection`.
+    summary : str, optional
+        The first paragraph, in place of the one made of `comparison`.
     verbose : bool, default=False
         Show progress.
 
@@ -132,11 +143,14 @@ def write_report(
     shown = _checked_shown(shown, X, after)
     if predictions is not None:
         predictions = _checked_predictions(predictions)
+    held_out = None if validation is None else checked_validation(validation)
 
     sections: list[Section | None] = []
     with show_progress(verbose), LongWork("writing the report", total=4, unit="parts") as work:
         if comparison:
             sections.append(comparison_section(comparison, measure))
+        if held_out is not None:
+            sections.append(held_out_section(held_out, validation_rows))
         if history is not None and len(history):
             sections.append(curve_section(history, history_label))
         learned = learned_matrix(after, X, items) if after.takes == "rows" else None
@@ -160,7 +174,7 @@ def write_report(
         if columns:
             sections.append(sentences_section("columns", "What was done to the columns", columns))
         sections.append(use_section(after, os.fspath(model_path), snippets))
-        sentence = lead(comparison, after, measure, _described(X, items, labels))
+        sentence = summary or lead(comparison, after, measure, _described(X, items, labels))
         page = _page(title, sentence, notes, [part for part in sections if part is not None])
         with _files.whole_file(target) as unfinished:
             unfinished.write_text(page, encoding="utf-8", newline="\n")

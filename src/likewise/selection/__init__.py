@@ -4,10 +4,11 @@ from likewise.selection._families import FAMILIES, Family, family_named
 from likewise.selection._fold import take_rows
 from likewise.selection._select import check_classes, select
 from likewise.selection._selection import Selection, described
+from likewise.selection._triplet_selection import TripletSelection, without_nan
 from likewise.selection._triplets import (
     TRIPLET_LEARNERS,
-    TripletSelection,
-    right_order,
+    TripletLearner,
+    judge_triplets,
     select_triplets,
 )
 
@@ -16,12 +17,14 @@ __all__ = [
     "TRIPLET_LEARNERS",
     "Family",
     "Selection",
+    "TripletLearner",
     "TripletSelection",
     "check_classes",
     "described",
     "family_named",
-    "right_order",
+    "judge_triplets",
     "select",
     "select_triplets",
     "take_rows",
+    "without_nan",
 ]

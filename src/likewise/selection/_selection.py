@@ -176,13 +176,10 @@ def _verdict(rows: list[dict[str, Any]], comparison: Comparison) -> list[str]:
     said = []
     if learned and baseline:
         gain = learned["mean"] - baseline["mean"]
-        p = comparison.p_value_between(learned["name"], baseline["name"])
-        chance = f"p = {p:.2f}" if p == p else "there is but one fold"
-        sure = "" if p < 0.05 else f", a difference that chance alone may make ({chance})"
         if gain > 0:
             said.append(
                 f"{learned['name']} is right on {100 * gain:.1f} rows more in 100 than "
-                f"{baseline['name']}{sure}."
+                f"{baseline['name']}{_chance(learned, baseline, comparison)}."
             )
         else:
             said.append(
@@ -195,6 +192,15 @@ def _verdict(rows: list[dict[str, Any]], comparison: Comparison) -> list[str]:
     if ours and reference and reference["mean"] > ours["mean"]:
         said.append(
             f"If you only need classes, {reference['name']} is better: {reference['mean']:.3f} "
-            f"against {ours['mean']:.3f}."
+            f"against {ours['mean']:.3f}{_chance(reference, ours, comparison)}."
         )
     return said
+
+
+def _chance(better: dict[str, Any], other: dict[str, Any], comparison: Comparison) -> str:
+    """Return what to add to a difference that is not significant."""
+    p = comparison.p_value_between(better["name"], other["name"])
+    if p < 0.05:
+        return ""
+    why = f"p = {p:.2f}" if p == p else "there is but one split"
+    return f", a difference that chance alone may make ({why})"

@@ -1,64 +1,68 @@
-"""Which learner suits these comparisons? Held-out queries decide."""
+"""Which learner suits these comparisons? Held-out queries and items decide, or the start stays."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import GroupKFold
 
 from likewise._progress import LongWork, show_progress
-from likewise._validation import check_rows, take, unknown_name
-from likewise.evaluation import Table
-from likewise.learners import AROMA, OASIS
-from likewise.similarities import Similarity, as_similarity
-from likewise.supervision import check_triplets, check_weights
+from likewise._validation import Rows, check_rows, check_whole_number, unknown_name
+from likewise.learners import AROMA, OASIS, HeldOutTriplets, Outcome, RidgeSimilarity, judge
+from likewise.selection._triplet_selection import (
+    KINDS,
+    START,
+    TripletSelection,
+    kept,
+    kept_at_last,
+    saved,
+    summarized,
+    unjudged,
+)
+from likewise.similarities import Bilinear, Similarity, as_similarity
+from likewise.supervision import N_SPLITS, HoldOut, check_triplets, check_weights
 
-TRIPLET_LEARNERS: dict[str, tuple[str, type]] = {
-    "aroma": ("AROMA", AROMA),
-    "oasis": ("OASIS", OASIS),
-}
-_BASELINES = {"cosine": "cosine", "Euclid": "euclidean"}
 
-
-@dataclass(frozen=True, eq=False)
-class TripletSelection:
-    """Share of held-out comparisons in the right order, and the learner that was chosen.
+@dataclass(frozen=True)
+class TripletLearner:
+    """A learner of comparisons.
 
     Attributes
     ----------
-    rows : list of dict
-        As in `Selection`, best first.
-    chosen : str
-        Name of the learner.
-    estimator : fitted learner
-        On all comparisons.
-    notes : tuple of str
+    title : str
+        What a table calls it.
+    make : estimator class
+    about : str
+        One line.
+    has_offsets : bool
+        Whether it moves items, and therefore takes their ids; such a learner always validates.
     """
 
-    rows: list[dict[str, Any]]
-    chosen: str
-    estimator: Any
-    notes: tuple[str, ...]
+    title: str
+    make: type
+    about: str
+    has_offsets: bool = False
 
-    def table(self) -> Table:
-        """Return a row for each learner and baseline, best first."""
-        return Table(
-            ("", "kind", "right order", "deviation"),
-            [
-                (
-                    f"{row['name']}{' *' if row['chosen'] else ''}",
-                    row["kind"],
-                    f"{row['mean']:.4f}",
-                    f"{row['deviation']:.4f}",
-                )
-                for row in self.rows
-            ],
-        )
 
-    def __str__(self) -> str:
-        return str(self.table())
+TRIPLET_LEARNERS: dict[str, TripletLearner] = {
+    "ridge": TripletLearner(
+        "ridge",
+        RidgeSimilarity,
+        "a bilinear similarity near its start, in closed form; judged items may move",
+        has_offsets=True,
+    ),
+    "aroma": TripletLearner(
+        "AROMA",
+        AROMA,
+        "a bilinear similarity with its uncertainty, online, from triplets or labels",
+    ),
+    "oasis": TripletLearner(
+        "OASIS", OASIS, "a bilinear similarity, online, by passive-aggressive steps"
+    ),
+}
+_BASELINES = {"cosine": "cosine", "Euclid": "euclidean"}
+_NO_RANKING = "random order"
 
 
 def select_triplets(
@@ -68,12 +72,19 @@ def select_triplets(
     weights: Any = None,
     *,
     learners: Iterable[str] = tuple(TRIPLET_LEARNERS),
-    n_folds: int = 5,
+    n_folds: int = N_SPLITS,
+    item_ids: Any = None,
     random_state: int = 0,
     verbose: bool = False,
     adapt: Callable[[Any, bool], Any] | None = None,
 ) -> TripletSelection:
-    """Compare learners on comparisons of queries they have not seen; fit the best on all.
+    """Compare learners on queries and items they have not learned from; fit the best on all.
+
+    Queries and closer items are split at random. In split k each learner learns, with its own
+    validation, from the comparisons of which neither the query nor the closer item is in k, and is
+    judged by those whose query is. The best learner must clearly beat the start, and new items must
+    not lose by it; it is then learned again from all comparisons. Otherwise the start is returned:
+    cosine, or where queries and items differ in width, no ranking at all.
 
     Parameters
     ----------
@@ -82,9 +93,12 @@ def select_triplets(
     queries, items : array or CSR
         Items are the queries by default.
     weights : array of shape (n_triplets,), optional
-    learners : names, default=("aroma", "oasis")
+        How much each counts in learning; in figures, every query counts alike.
+    learners : names, default=("ridge", "aroma", "oasis")
     n_folds : int, default=5
-        Fewer where there are fewer queries.
+        Splits; at least 2.
+    item_ids : sequence of int or str, optional
+        Names of the items in `offsets_` of a ridge; row numbers by default.
     random_state : int, default=0
     verbose : bool, default=False
     adapt : callable, optional
@@ -99,70 +113,276 @@ def select_triplets(
     for name in learners:
         if name not in TRIPLET_LEARNERS:
             raise unknown_name(name, "learner", TRIPLET_LEARNERS)
-    Q = check_rows(queries, "queries")
-    P = Q if items is None else check_rows(items, "items")
+    if not learners:
+        raise ValueError("learners is empty; at least one is needed.")
+    check_whole_number(n_folds, "n_folds", least=2)
+    Q, P = _sides(queries, items)
     triplets = check_triplets(triplets, Q, P)
     weights = None if weights is None else check_weights(weights, triplets)
-    asked = triplets[:, 0]
-    n_folds = min(n_folds, len(np.unique(asked)))
-    baselines = _BASELINES if Q.shape[1] == P.shape[1] else {}
-    scores: dict[str, list[float]] = {name: [] for name in (*baselines, *learners)}
-    notes: list[str] = []
+    if item_ids is not None and len(set(item_ids)) != P.shape[0]:
+        raise ValueError(
+            f"item_ids must hold a different id for each of {P.shape[0]} items, but has "
+            f"{len(set(item_ids))} different ids."
+        )
 
     def fitted(name: str, which: Any) -> Any:
-        learner = TRIPLET_LEARNERS[name][1](random_state=random_state)
+        learner: Any = TRIPLET_LEARNERS[name].make(random_state=random_state)
+        whole = isinstance(which, slice)
         if adapt is not None:
-            learner = adapt(learner, isinstance(which, slice))
+            learner = adapt(learner, whole)
         part = None if weights is None else weights[which]
-        return learner.fit_triplets(triplets[which], Q, P, part)
+        options: dict[str, Any] = {"validate": True}
+        if TRIPLET_LEARNERS[name].has_offsets:
+            options = {"item_ids": item_ids if whole else None}
+        others = None if P is Q else P
+        return learner.fit_triplets(triplets[which], Q, others, part, **options)
 
-    splits = [] if n_folds < 2 else list(GroupKFold(n_folds).split(triplets, groups=asked))
-    if not splits:
-        notes.append("All comparisons are of one query, so none could be held out: no figures.")
+    rng = np.random.default_rng(random_state)
+    hold = HoldOut.random(Q.shape[0], P.shape[0], rng, same=P is Q, n_splits=n_folds)
+    judged = _Judged(learners, Q, P)
     with (
         show_progress(verbose),
         LongWork(
             "comparing",
-            total=len(splits) * len(learners) + 1,
+            total=n_folds * len(learners) + 1,
             unit="fits",
-            keeps="the learner that was best until then",
+            keeps="the splits that were finished",
         ) as work,
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore")
-        for train, test in splits:
-            found = {name: as_similarity(source) for name, source in baselines.items()}
+        warnings.simplefilter("ignore")  # where a learner keeps its start, the result says so
+        for taught, judging in _splits(hold, triplets, n_folds):
+            found = {}
             for name in learners:
-                found[name] = fitted(name, train).similarity_
+                found[name] = fitted(name, taught)
                 work.advance()
             if work.interrupted:
                 break
-            for name, similarity in found.items():
-                scores[name].append(right_order(similarity, triplets[test], Q, P))
-        chosen = max(learners, key=lambda name: np.mean(scores[name] or [0.0]))
-        estimator = fitted(chosen, slice(None))
-        work.advance()
-    rows: list[dict[str, Any]] = [
-        {
-            "name": TRIPLET_LEARNERS[name][0] if name in TRIPLET_LEARNERS else name,
-            "kind": "learned" if name in TRIPLET_LEARNERS else "baseline",
-            "mean": float(np.mean(values)),
-            "deviation": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0,
-            "scores": values,
-            "chosen": name == chosen,
+            judged.add(triplets[judging], triplets[taught], found)
+        return judged.concluded(lambda name: fitted(name, slice(None)), work)
+
+
+def judge_triplets(
+    similarity: Similarity,
+    triplets: Any,
+    queries: Any,
+    items: Any = None,
+    *,
+    stored: Any = None,
+    trained_on: Any = None,
+) -> dict[str, Outcome]:
+    """Return the share of comparisons in the right order, a mean over queries, beside the start's.
+
+    Parameters
+    ----------
+    similarity : Similarity
+    triplets : int array of shape (n_triplets, 3)
+    queries, items : array or CSR
+        Items are the queries by default.
+    stored : array or CSR of the shape of `items`, optional
+        Items as `similarity` finds them, where offsets have moved some.
+    trained_on : int array of shape (n, 3), optional
+        The triplets that it was learned from, maybe of other queries: their closer items are seen,
+        all others new.
+
+    Returns
+    -------
+    dict of str to (start, learned, error, n)
+        ``"overall"`` and, with `trained_on`, ``"seen"`` and ``"new"``.
+
+    Examples
+    --------
+    >>> import numpy as np, likewise as lw
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> outcome = lw.selection.judge_triplets(lw.as_similarity("cosine"), [[0, 2, 1]], rows)
+    >>> outcome["overall"].learned
+    1.0
+    """
+    Q, P = _sides(queries, items)
+    triplets = check_triplets(triplets, Q, P)
+    seen = np.zeros(P.shape[0], dtype=bool)
+    if trained_on is not None:
+        seen[_closer_items(trained_on, P)] = True
+    before = _held_out(triplets, seen, Q, P)
+    after = before if stored is None else _held_out(triplets, seen, Q, stored)
+    start = before(as_similarity("cosine")) if _comparable(Q, P) else before.without_ranking()
+    outcomes = judge(start, after(similarity)[None, None], "allow").outcomes
+    return {kind: outcomes[kind] for kind in (KINDS if trained_on is not None else KINDS[:1])}
+
+
+class _Judged:
+    """Shares of each query in the right order, by everything that is compared."""
+
+    def __init__(self, learners: list[str], Q: Rows, P: Rows) -> None:
+        self._learners, self._Q, self._P = learners, Q, P
+        baselines = _BASELINES if _comparable(Q, P) else {_NO_RANKING: None}
+        self._baselines = {
+            title: None if source is None else as_similarity(source)
+            for title, source in baselines.items()
         }
-        for name, values in scores.items()
-        if values
-    ]
-    rows.sort(key=lambda row: -row["mean"])
-    if rows and rows[0]["kind"] == "baseline":
-        notes.append(f"A learned similarity is not worth it here: {rows[0]['name']} is as good.")
-    return TripletSelection(rows, chosen, estimator, tuple(notes))
+        self._start = next(iter(self._baselines))
+        self._values: dict[str, list[np.ndarray]] = {n: [] for n in (*self._baselines, *learners)}
+        self._published = dict.fromkeys(learners, 0)
+
+    def add(self, judging: np.ndarray, taught: np.ndarray, found: dict[str, Any]) -> None:
+        """Judge what was learned in a split."""
+        seen = np.zeros(self._P.shape[0], dtype=bool)
+        seen[taught[:, 1]] = True
+        held = _held_out(judging, seen, self._Q, self._P)
+        for title, similarity in self._baselines.items():
+            shares = held.without_ranking() if similarity is None else held(similarity)
+            self._values[title].append(shares)
+        for name, learner in found.items():
+            shares = self._values[self._start][-1]
+            if learner.validation_["published"]:
+                self._published[name] += 1
+                moved = _stored(learner, self._P)
+                judge_by = held
+                if moved is not self._P:
+                    judge_by = _held_out(judging, seen, self._Q, moved)
+                shares = judge_by(learner.similarity_)
+            self._values[name].append(shares)
+
+    def concluded(self, fit_whole: Callable[[str], Any], work: LongWork) -> TripletSelection:
+        """Return the best learner, fitted on everything, if it beats the start; else the start."""
+        n_splits = len(self._values[self._start])
+        if n_splits == 0:
+            why = "no query could be held out"
+            if work.interrupted:
+                why = "Ctrl-C came before a split was finished"
+            return self._selection({}, START, None, _nothing(), unjudged(why), None)
+        values = {name: np.concatenate(parts, axis=-1) for name, parts in self._values.items()}
+        candidates = np.array([values[name] for name in self._learners])[:, None]
+        verdict = judge(values[self._start], candidates)
+        best = self._learners[verdict.form]
+        if not verdict.passes:
+            best = max(self._learners, key=lambda name: float(values[name][0].mean()))
+        outcomes = judge(values[self._start], values[best][None, None], "allow").outcomes
+        title = TRIPLET_LEARNERS[best].title
+        if not verdict.passes:
+            work.advance()  # there is nothing to fit on everything
+            sentence = kept(title, outcomes, left_its_start=self._published[best] > 0)
+            return self._selection(values, START, None, outcomes, sentence, best)
+        estimator = fit_whole(best)
+        work.advance()
+        if not estimator.validation_["published"]:
+            sentence = kept_at_last(title, outcomes, estimator.validation_)
+            return self._selection(values, START, None, outcomes, sentence, best)
+        return self._selection(values, best, estimator, outcomes, saved(title, outcomes), best)
+
+    def _selection(
+        self,
+        values: dict[str, np.ndarray],
+        chosen: str,
+        estimator: Any,
+        outcomes: dict[str, Outcome],
+        sentence: str,
+        best: str | None,
+    ) -> TripletSelection:
+        rows = [self._row(name, shares, chosen) for name, shares in values.items()]
+        rows.sort(key=lambda row: -row["mean"])
+        validation = {
+            "measure": HeldOutTriplets.measure,
+            "learner": best,
+            **outcomes,
+            "published": chosen != START,
+            "splits": len(self._values[self._start]),
+        }
+        return TripletSelection(
+            rows,
+            chosen,
+            self._start_form() if estimator is None else estimator,
+            validation,
+            sentence,
+            tuple(self._notes(values, chosen, estimator)),
+        )
+
+    def _row(self, name: str, values: np.ndarray, chosen: str) -> dict[str, Any]:
+        figures = summarized(values)
+        row = {"name": name, "kind": START if name == self._start else "baseline"}
+        if name in self._published:
+            row = {"name": TRIPLET_LEARNERS[name].title, "kind": "learned"}
+        return {
+            **row,
+            "mean": figures["overall"]["mean"],
+            **figures,
+            **({"published": self._published[name]} if name in self._published else {}),
+            "chosen": chosen == (START if name == self._start else name),
+        }
+
+    def _notes(self, values: dict[str, np.ndarray], chosen: str, estimator: Any) -> Iterator[str]:
+        saved_values = values.get(self._start if chosen == START else chosen)
+        for name in self._baselines:
+            if saved_values is None or name == self._start:
+                continue
+            verdict = judge(saved_values, values[name][None, None], "allow")
+            if verdict.passes:
+                start, learned, error, _ = verdict.outcomes["overall"]
+                yield (
+                    f"{name} puts more comparisons in the right order than what was saved: "
+                    f"{learned:.3f} and {start:.3f} (± {error:.3f})."
+                )
+        if estimator is None and self._start == _NO_RANKING:
+            yield (
+                "Queries and items differ in width, so that the start has no ranking: the model "
+                "gives every item the same score."
+            )
+        if getattr(estimator, "offsets_", None) is not None:
+            offsets = estimator.offsets_
+            yield (
+                f"{len(offsets)} judged items move a step of {offsets.gamma:g} towards their "
+                "queries: store what offsets_.apply(ids, items) gives."
+            )
+
+    def _start_form(self) -> Bilinear:
+        if self._start == _NO_RANKING:
+            zero = np.zeros((self._Q.shape[1], self._P.shape[1]), dtype=np.float32)
+            return Bilinear(zero, norm="cosine")
+        return Bilinear(1.0, norm="cosine")
 
 
-def right_order(similarity: Similarity, triplets: np.ndarray, Q: Any, P: Any) -> float:
-    """Return the share of comparisons that a similarity puts in the right order."""
-    asked = take(Q, triplets[:, 0])
-    closer = similarity.score_pairs(asked, take(P, triplets[:, 1]))
-    farther = similarity.score_pairs(asked, take(P, triplets[:, 2]))
-    return float(np.mean(closer > farther))
+def _sides(queries: Any, items: Any) -> tuple[Rows, Rows]:
+    Q = check_rows(queries, "queries")
+    return Q, Q if items is None or items is queries else check_rows(items, "items")
+
+
+def _closer_items(triplets: Any, P: Rows) -> np.ndarray:
+    """Return the closer items of triplets whose queries may be anywhere."""
+    given = np.asarray(triplets)
+    if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
+        raise ValueError("trained_on must be row numbers in three columns, as triplets are.")
+    if len(given) and not 0 <= given[:, 1].min() <= given[:, 1].max() < P.shape[0]:
+        raise ValueError(
+            f"trained_on has closer items from {given[:, 1].min()} to {given[:, 1].max()}, but "
+            f"there are {P.shape[0]} items."
+        )
+    return given[:, 1]
+
+
+def _comparable(Q: Rows, P: Rows) -> bool:
+    return bool(Q.shape[1] == P.shape[1])
+
+
+def _splits(
+    hold: HoldOut, triplets: np.ndarray, n_splits: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield which triplets are learned from, and which judge, where there are both."""
+    for split in range(n_splits):
+        taught = hold.learns_from(triplets[:, 0], triplets[:, 1], split)
+        judging = hold.queries[triplets[:, 0]] == split
+        if taught.any() and judging.any():
+            yield taught, judging
+
+
+def _held_out(triplets: np.ndarray, seen: np.ndarray, Q: Rows, P: Rows) -> HeldOutTriplets:
+    return HeldOutTriplets(triplets, seen, Q, P, most=None)
+
+
+def _stored(learner: Any, P: Rows) -> Rows:
+    """Return the items as they would be stored: those that a learner moves are moved."""
+    offsets = getattr(learner, "offsets_", None)
+    return P if offsets is None else offsets.apply(range(P.shape[0]), P)
+
+
+def _nothing() -> dict[str, Outcome]:
+    return judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0))).outcomes

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.learners._gate import judge as compared
+from likewise.learners import judge as compared
 from likewise.server._gate import MOST_PAGES, judged_of
 from likewise.server._learner import journal_pages, live_scores
 from likewise.server._pages import JudgedPages, Pages

@@ -1,14 +1,16 @@
 """Offsets of judged items: they move stored vectors, and leave the similarity as it is."""
 
+import numbers
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from likewise._validation import Rows, check_number, check_rows, is_sparse
-from likewise.similarities._rows import lengths, ratio, to_dense, to_unit_length
+from likewise.similarities._rows import frozen_rows, lengths, ratio, to_dense, to_unit_length
 
 ItemId = int | str
 
@@ -52,12 +54,7 @@ class ItemOffsets:
     center: np.ndarray
 
     def __post_init__(self) -> None:
-        ids = tuple(self.ids.tolist() if isinstance(self.ids, np.ndarray) else self.ids)
-        odd = next((i for i in ids if not isinstance(i, int | str) or isinstance(i, bool)), None)
-        if odd is not None:
-            raise TypeError(f"ids must be whole numbers or text, but {odd!r} was given.")
-        if len(set(ids)) < len(ids):
-            raise ValueError("ids holds an id twice; ids must differ.")
+        ids = check_item_ids(self.ids, "ids")
         directions = check_rows(self.directions, "directions")
         counts, center = np.asarray(self.counts), np.asarray(self.center)
         for name, array, shape in (
@@ -78,13 +75,11 @@ class ItemOffsets:
         if (counts <= 0).any():
             raise ValueError("counts must be above 0: an item that was not judged has no offset.")
         gamma = check_number(self.gamma, "gamma", least=0)
-        if not np.isfinite(gamma):
-            raise ValueError(f"gamma must be finite, but {gamma} was given.")
-        parts = (ids, directions, counts, float(gamma), center)
-        for name, value in zip(
-            ("ids", "directions", "counts", "gamma", "center"), parts, strict=True
-        ):
+        arrays = (frozen_rows(array) for array in (directions, counts, center))
+        for name, value in zip(("directions", "counts", "center"), arrays, strict=True):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "gamma", gamma)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -94,6 +89,9 @@ class ItemOffsets:
 
     def __deepcopy__(self, memo: Any) -> "ItemOffsets":
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @property
     def n_item_features(self) -> int:
@@ -112,7 +110,7 @@ class ItemOffsets:
         items : array or CSR of shape (n_items, n_item_features)
         """
         items = check_rows(items, "items", n_features=self.n_item_features)
-        listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+        listed = check_item_ids(ids, "ids", unique=False)
         if len(listed) != items.shape[0]:
             raise ValueError(f"ids has {len(listed)} entries, but items has {items.shape[0]} rows.")
         known = [(row, self._places[i]) for row, i in enumerate(listed) if i in self._places]
@@ -129,13 +127,14 @@ class ItemOffsets:
 
 def moved_items(items: Rows, directions: Rows, gamma: float) -> Rows:
     """Return ‖p‖ · unit(unit(p) + γ c), row by row, in the kind and precision of the items."""
-    length = lengths(items).astype(np.float64)[:, None]
+    exact, steps = items.astype(np.float64), directions.astype(np.float64) * gamma
+    length = lengths(exact)[:, None]
     if is_sparse(items):
         from scipy.sparse import csr_array
 
-        moved = to_unit_length(to_unit_length(items) + csr_array(directions) * gamma)
+        moved = to_unit_length(to_unit_length(exact) + csr_array(steps))
         return moved.multiply(length).tocsr().astype(items.dtype)
-    towards = to_unit_length(items.astype(np.float64)) + gamma * to_dense(directions)
+    towards = to_unit_length(exact) + to_dense(steps)
     return (towards * ratio(length, lengths(towards)[:, None])).astype(items.dtype)
 
 
@@ -151,3 +150,18 @@ def with_rows(items: Rows, rows: np.ndarray, moved: Rows) -> Rows:
     order = np.arange(n)
     order[rows] = n + np.arange(len(rows))
     return csr_array(vstack([items, moved], format="csr")[order])
+
+
+def check_item_ids(ids: Any, name: str, *, unique: bool = True) -> tuple[ItemId, ...]:
+    """Return ids as plain whole numbers and text, each of them once unless `unique` is false."""
+    if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
+        raise TypeError(f"{name} must be a list, one for each item, but {ids!r} was given.")
+    listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    for identifier in listed:
+        if isinstance(identifier, bool) or not isinstance(identifier, numbers.Integral | str):
+            raise TypeError(f"{name} must be whole numbers or text, but {identifier!r} was given.")
+    checked = tuple(str(i) if isinstance(i, str) else int(i) for i in listed)
+    if unique and len(set(checked)) < len(checked):
+        twice = Counter(checked).most_common(1)[0][0]
+        raise ValueError(f"{name} must be unique, but {twice!r} is given twice.")
+    return checked

@@ -19,7 +19,7 @@ from likewise.similarities._counts import closer_counts, closer_counts_of_pairs
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import from_callable
 from likewise.similarities._mahalanobis import Mahalanobis
-from likewise.similarities._rows import common_dtype
+from likewise.similarities._rows import common_dtype, frozen_rows
 from likewise.similarities._search import BlockScorer, Scorer
 
 
@@ -262,11 +262,7 @@ def _frozen(sample: Any) -> Any:
     """Return a copy of rows or objects that nobody can change."""
     if isinstance(sample, list | tuple):
         return tuple(_frozen(entry) if isinstance(entry, np.ndarray) else entry for entry in sample)
-    copied = sample.copy()
-    parts = (copied.data, copied.indices, copied.indptr) if is_sparse(copied) else (copied,)
-    for part in parts:
-        part.flags.writeable = False
-    return copied
+    return frozen_rows(sample)
 
 
 def _alike(S: Rows, P: Rows) -> tuple[Rows, Rows]:

@@ -36,6 +36,15 @@ def frozen_map(values: Any, name: str) -> np.ndarray:
     return array
 
 
+def frozen_rows(rows: Rows) -> Rows:
+    """Return a read-only copy of an array or of CSR rows."""
+    copied = rows.copy()
+    parts = (copied.data, copied.indices, copied.indptr) if is_sparse(copied) else (copied,)
+    for part in parts:
+        part.flags.writeable = False
+    return copied
+
+
 def common_dtype(*rows: Rows) -> np.dtype:
     """Return float32 where all rows are float32, else float64."""
     return np.result_type(*(part.dtype for part in rows))

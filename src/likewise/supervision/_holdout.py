@@ -26,11 +26,17 @@ class HoldOut:
 
     @classmethod
     def random(
-        cls, n_queries: int, n_items: int, rng: np.random.Generator, *, same: bool = False
+        cls,
+        n_queries: int,
+        n_items: int,
+        rng: np.random.Generator,
+        *,
+        same: bool = False,
+        n_splits: int = N_SPLITS,
     ) -> "HoldOut":
         """Return splits of equal size; with `same`, items are the queries and split with them."""
-        queries = rng.permutation(np.arange(n_queries) % N_SPLITS)
-        items = queries if same else rng.permutation(np.arange(n_items) % N_SPLITS)
+        queries = rng.permutation(np.arange(n_queries) % n_splits)
+        items = queries if same else rng.permutation(np.arange(n_items) % n_splits)
         return cls(queries, items)
 
     @classmethod

@@ -220,23 +220,25 @@ def _lowest_grades(grades: Any, n_items: int) -> np.ndarray:
     return lowest
 
 
-def check_relevance(relevance: Any, queries: Any = None, items: Any = None) -> Any:
+def check_relevance(
+    relevance: Any, queries: Any = None, items: Any = None, *, name: str = "relevance"
+) -> Any:
     """Return grades as a CSR array of finite numbers, not negative, in order of columns."""
     from scipy.sparse import csr_array
 
     if not is_sparse(relevance):
         relevance = np.asarray(relevance)
     if relevance.dtype.kind not in "fiub":
-        raise TypeError(f"relevance must hold grades, but {relevance.dtype} was given.")
+        raise TypeError(f"{name} must hold grades, but {relevance.dtype} was given.")
     if relevance.ndim != 2:
         raise ValueError(
-            f"relevance must be 2-D, a row a query and a column an item, but {relevance.ndim}-D "
-            "was given."
+            f"{name} must be 2-D, a row a query and a column an item, but {relevance.ndim}-D was "
+            "given."
         )
-    for axis, (rows, name) in enumerate(((queries, "queries"), (items, "items"))):
+    for axis, (rows, side) in enumerate(((queries, "queries"), (items, "items"))):
         if rows is not None and relevance.shape[axis] != rows.shape[0]:
             raise ValueError(
-                f"relevance is {relevance.shape[0]}×{relevance.shape[1]}, but {name} has "
+                f"{name} is {relevance.shape[0]}×{relevance.shape[1]}, but {side} has "
                 f"{rows.shape[0]} rows: it needs a row for each query and a column for each item."
             )
     grades = csr_array(relevance)
@@ -246,7 +248,7 @@ def check_relevance(relevance: Any, queries: Any = None, items: Any = None) -> A
     wrong = np.flatnonzero(~(np.isfinite(grades.data) & (grades.data >= 0)))
     if len(wrong):
         raise ValueError(
-            f"relevance holds {grades.data[wrong[0]]}; grades must be finite and not negative."
+            f"{name} holds {grades.data[wrong[0]]}; grades must be finite and not negative."
         )
     return grades.astype(np.float64)
 

@@ -15,8 +15,9 @@ from likewise._progress import LongWork, show_progress
 from likewise._threads import single_threaded_blas
 from likewise._validation import Rows, check_choice, check_number, check_rows
 from likewise.learners._arguments import grades_of_pairs, starting_form
-from likewise.learners._gate import NEW_ITEMS, Verdict, described, judge
+from likewise.learners._gate import NEW_ITEMS, Verdict, judge, start_kept
 from likewise.learners._held_out import (
+    HeldOutLabels,
     HeldOutRelevance,
     HeldOutTriplets,
     all_new,
@@ -35,7 +36,7 @@ from likewise.learners.ridge._closed_form import (
     offset_directions,
     relevance_path,
 )
-from likewise.similarities import Bilinear, ItemOffsets
+from likewise.similarities import Bilinear, ItemOffsets, check_item_ids
 from likewise.similarities._rows import map_rows, products, to_unit_length
 from likewise.supervision import (
     N_SPLITS,
@@ -102,10 +103,10 @@ class RidgeSimilarity(BaseEstimator):
     Examples
     --------
     >>> import likewise as lw
-    >>> data = lw.datasets.load("wine")
-    >>> ridge = lw.RidgeSimilarity(random_state=0).fit(data.X - data.X.mean(axis=0), data.y)
+    >>> data = lw.datasets.load("digits")
+    >>> ridge = lw.RidgeSimilarity(random_state=0).fit(data.X, data.y)
     >>> start, learned, error, n = ridge.validation_["new"]
-    >>> learned > start + 2 * error
+    >>> learned > start + 10 * error
     True
     """
 
@@ -142,15 +143,17 @@ class RidgeSimilarity(BaseEstimator):
         if classes.max() == 0:
             raise ValueError("y has one class; at least two classes are needed.")
         weights = check_weights(sample_weight, y, "y")
+        if not weights.any():
+            raise ValueError("sample_weight is zero everywhere, so no row counts.")
         start = starting_form(self.init, X.shape[1], X.shape[1], "float64", self.normalize)
         rows = self._compared(check_rows(X, "X", finite=False))
         alphas = _LABEL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
         with show_progress(self.verbose), single_threaded_blas():
             values = _label_values(rows, classes, weights, start, alphas, self._rng())
-            verdict = judge(*values, self.new_items)
+            verdict = judge(*values, self.new_items, error_scale=HeldOutLabels.error_scale)
             alpha = alphas[verdict.form]
             W = label_form(label_path(rows, classes, weights), alpha) if verdict.passes else start
-        return self._publish(verdict, "map", W, alpha, 0.0, X.dtype)
+        return self._publish(verdict, HeldOutLabels.measure, W, alpha, 0.0, X.dtype, stacklevel=3)
 
     def fit_relevance(
         self,
@@ -179,10 +182,7 @@ class RidgeSimilarity(BaseEstimator):
         """
         Q, P = self._sides(queries, items)
         grades = check_relevance(relevance, Q, P)
-        taught = grades.copy()
-        if weights is not None:
-            taught.data = taught.data * weights_at(weights, grades)
-        return self._fit_judgements(_Relevance(grades, taught), Q, P, item_ids, offsets)
+        return self._fit_judgements(_Relevance.of(grades, weights), Q, P, item_ids, offsets)
 
     def fit_pairs(
         self,
@@ -207,7 +207,7 @@ class RidgeSimilarity(BaseEstimator):
         """
         Q, P = self._sides(queries, items)
         grades, of_pairs = grades_of_pairs(pairs, y, weights, Q, P)
-        return self.fit_relevance(grades, Q, None if P is Q else P, of_pairs, item_ids, offsets)
+        return self._fit_judgements(_Relevance.of(grades, of_pairs), Q, P, item_ids, offsets)
 
     def fit_triplets(
         self,
@@ -270,12 +270,19 @@ class RidgeSimilarity(BaseEstimator):
                 if gamma > 0:
                     moved = offset_directions(judgements.taught, Q, start)
         self.n_features_in_ = Q.shape[1]
-        self._publish(verdict, judgements.measure, W, alpha, gamma, dtype)
+        self._publish(verdict, judgements.measure, W, alpha, gamma, dtype, stacklevel=4)
         self.offsets_ = None if moved is None else _offsets(moved, ids, gamma)
         return self
 
     def _publish(
-        self, verdict: Verdict, measure: str, W: np.ndarray, alpha: float, gamma: float, dtype: Any
+        self,
+        verdict: Verdict,
+        measure: str,
+        W: np.ndarray,
+        alpha: float,
+        gamma: float,
+        dtype: Any,
+        stacklevel: int,
     ) -> "RidgeSimilarity":
         self.similarity_ = Bilinear(W.astype(dtype), norm="cosine" if self.normalize else "none")
         self.offsets_ = None
@@ -288,11 +295,7 @@ class RidgeSimilarity(BaseEstimator):
             "gamma": gamma,
         }
         if not verdict.passes:
-            warnings.warn(
-                "what was learned does not clearly beat its start on held-out queries "
-                f"({described(measure, verdict.outcomes)}): the start is kept.",
-                stacklevel=4,
-            )
+            warnings.warn(start_kept(measure, verdict.outcomes), stacklevel=stacklevel)
         return self
 
     def _check_parameters(self) -> None:
@@ -341,6 +344,14 @@ class _Relevance:
     taught: Any
 
     measure = HeldOutRelevance.measure
+
+    @classmethod
+    def of(cls, grades: Any, weights: Any) -> "_Relevance":
+        """Return grades with weights, one for each or None."""
+        taught = grades.copy()
+        if weights is not None:
+            taught.data = taught.data * weights_at(weights, grades)
+        return cls(grades, taught)
 
     def held_out(
         self, hold: HoldOut, split: int, training: Any, same: bool, rng: np.random.Generator
@@ -485,21 +496,16 @@ def _joined(starts: list[Any], found: list[Any], shape: tuple[int, int]) -> Valu
     return np.concatenate(starts, axis=-1), np.concatenate(found, axis=-1)
 
 
-def _check_ids(item_ids: Any, n_items: int) -> list[Any]:
+def _check_ids(item_ids: Any, n_items: int) -> Sequence[Any]:
     if item_ids is None:
-        return list(range(n_items))
-    ids = item_ids.tolist() if isinstance(item_ids, np.ndarray) else list(item_ids)
+        return range(n_items)
+    ids = check_item_ids(item_ids, "item_ids")
     if len(ids) != n_items:
         raise ValueError(f"item_ids has {len(ids)} entries, but there are {n_items} items.")
-    odd = next((i for i in ids if not isinstance(i, int | str) or isinstance(i, bool)), None)
-    if odd is not None:
-        raise TypeError(f"item_ids must be whole numbers or text, but {odd!r} was given.")
-    if len(set(ids)) < len(ids):
-        raise ValueError("item_ids holds an id twice; ids must differ.")
     return ids
 
 
-def _offsets(moved: Directions, ids: list[Any], gamma: float) -> ItemOffsets:
+def _offsets(moved: Directions, ids: Sequence[Any], gamma: float) -> ItemOffsets:
     return ItemOffsets(
         tuple(ids[row] for row in moved.rows.tolist()),
         moved.directions.astype(np.float32),

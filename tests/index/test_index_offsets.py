@@ -308,6 +308,7 @@ def test_compaction_keeps_offsets_and_originals(engine):
     index = lw.Index(s, engine=engine, offsets=OFFSETS).add(IDS, ITEMS)
     index.update([IDS[0]], ITEMS[1:2]).remove(IDS[10:50])
     index.remove(IDS[50:51])  # compacts first
+    assert index.offsets is OFFSETS
     kept = [*IDS[1:10], *IDS[51:], IDS[0]]
     assert index.ids == kept
     places = [IDS.index(i) for i in kept]

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from tests.oracles import ridge as oracle
+
+from likewise.learners._gate import ERRORS_TO_PASS, judge
+
+
+def values(rng, gains, n=40, spread=0.1):
+    """Return values of candidates with mean gains (overall, seen, new) over a random start."""
+    start = rng.random((3, n))
+    noise = rng.normal(scale=spread, size=(len(gains), 1, 3, n))
+    noise -= noise.mean(axis=-1, keepdims=True)
+    return start, start + noise + np.array(gains)[:, None, :, None]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(0, 30))
+def test_the_candidate_is_that_of_the_printed_rule(seed, n_candidates, n):
+    rng = np.random.default_rng(seed)
+    start = rng.random((3, n))
+    candidates = start + rng.normal(scale=0.2, size=(n_candidates, 1, 3, n))
+    candidates[rng.random(candidates.shape) < 0.2] = np.nan
+    candidates[:, :, 0] = np.nan_to_num(candidates[:, :, 0])
+    verdict = judge(start, candidates)
+    best = oracle.protect(start, candidates[:, 0])
+    if best is None:
+        assert not verdict.passes
+        return
+    place, gain, error = best
+    assert (verdict.form, verdict.step) == (place, 0)
+    assert verdict.passes == (gain > 0 and gain > ERRORS_TO_PASS * error)
+    if n >= 5:
+        found = verdict.outcomes["overall"]
+        assert_allclose(found.learned - found.start, gain, atol=1e-12)
+        assert_allclose(found.error, error, atol=1e-12)
+
+
+def test_new_items_are_protected_by_default_and_not_where_they_are_not_to_be(rng):
+    start, candidates = values(rng, [(0.5, 0.6, -0.4), (0.3, 0.4, 0.0)])
+    assert judge(start, candidates).form == 1
+    assert judge(start, candidates, "allow").form == 0
+    assert judge(start, candidates, "allow").passes
+
+
+def test_strict_takes_the_form_that_new_items_gain_most_by_and_a_step_that_costs_them_nothing(rng):
+    start, forms = values(rng, [(0.5, 0.6, 0.0), (0.2, 0.2, 0.1)])
+    steps = forms + np.array([[0, 0, 0], [0.1, 0.2, -0.01], [0.2, 0.3, -0.3]])[None, :, :, None]
+    verdict = judge(start, steps, "strict")
+    assert (verdict.form, verdict.step) == (1, 1)
+
+
+@pytest.mark.parametrize("new_items", ["protect", "allow", "strict"])
+def test_what_gains_less_than_the_errors_is_not_published(rng, new_items):
+    start, candidates = values(rng, [(0.02, 0.02, 0.02)])
+    verdict = judge(start, candidates, new_items)
+    assert 1 < verdict.errors < ERRORS_TO_PASS
+    assert not verdict.passes
+    assert judge(start, candidates, new_items, errors_to_pass=1).passes
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_few_queries_never_pass(n):
+    start = np.zeros((3, n))
+    verdict = judge(start, start + np.ones((2, 3, 3, n)))
+    assert not verdict.passes
+    assert verdict.outcomes["overall"].n == n
+
+
+def test_of_equal_candidates_the_first_is_taken(rng):
+    start, candidates = values(rng, [(0.3, 0.3, 0.3)])
+    assert judge(start, np.concatenate([candidates, candidates])).form == 0
+
+
+def test_the_start_itself_is_never_published():
+    start = np.full((3, 10), 0.5)
+    assert not judge(start, start[None, None]).passes
+
+
+def test_a_larger_error_needs_a_larger_gain(rng):
+    start, candidates = values(rng, [(0.06, 0.06, 0.06)])
+    assert judge(start, candidates).passes
+    doubled = judge(start, candidates, error_scale=2.0)
+    assert not doubled.passes
+    assert_allclose(
+        doubled.outcomes["new"].error, 2 * judge(start, candidates).outcomes["new"].error
+    )
