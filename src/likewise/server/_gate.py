@@ -11,9 +11,8 @@ from math import log, sqrt
 
 import numpy as np
 
-from likewise.learners import Outcome
+from likewise.learners import ERRORS_TO_PASS, Outcome
 from likewise.learners import judge as best_of
-from likewise.learners._gate import ERRORS_TO_PASS
 from likewise.server._pages import JudgedPages, Pages
 from likewise.server._records import ItemId, Judged, Verdict
 from likewise.supervision import N_SPLITS
