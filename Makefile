@@ -48,7 +48,7 @@ bench: $(VENV)/installed-test               ## speed, memory and quality beside 
 	$(BIN)/python -m benchmarks $(NAME)
 
 reproduce: $(VENV)/installed-plots,progress ## the papers' tables beside ours (NAME=... for one)
-	$(BIN)/python -m likewise.reproduce $(NAME)
+	$(BIN)/python -m reproduce $(NAME)
 
 docs: $(VENV)/installed-docs                ## the guide and the reference as HTML
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -21,9 +21,8 @@ def kept(name: str, save: Callable[[Path], None]) -> Path:
 
 def newsgroups() -> tuple[Any, ...]:
     """Return posts of 20 newsgroups by the 1,000 words that tell most, and labels; test as well."""
+    from reproduce.aroma import _news_counts, _news_split
     from scipy.sparse import csr_array
-
-    from likewise.reproduce.aroma import _news_counts, _news_split
 
     def save(file: Path) -> None:
         X, y, X_test, y_test = _news_split(*_news_counts(), 0)

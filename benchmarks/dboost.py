@@ -33,7 +33,7 @@ def _boosting(search: str, share: float = 1.0) -> Any:
         from likewise._progress import LongWork
         from likewise._threads import limit_threads
         from likewise.classifiers._boosting import Plan, boost
-        from likewise.distances import Columns, as_dissimilarity
+        from likewise.similarities.distances import Columns, as_dissimilarity
 
         X, y = data
         rows = np.arange(len(y))

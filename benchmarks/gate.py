@@ -58,9 +58,9 @@ class Stream:
 
     def __init__(self, queries: np.ndarray, items: np.ndarray) -> None:
         from likewise import Bilinear
-        from likewise.server._gate import Marks, split_of
-        from likewise.server._ridge import RidgeMethod
-        from likewise.server._start import Start
+        from likewise.server.learning._gate import Marks, split_of
+        from likewise.server.learning._ridge import RidgeMethod
+        from likewise.server.learning._start import Start
 
         self._Q, self._P = queries.astype(np.float64), items.astype(np.float64)
         self._query_splits = np.array([split_of(row.tolist()) for row in queries])
@@ -90,7 +90,7 @@ class Stream:
 
     def pages(self) -> Any:
         """Return all pages as arrays."""
-        from likewise.server._pages import Pages
+        from likewise.server.learning._pages import Pages
 
         query, shown, chosen = zip(*self._shown, strict=True)
         sizes = [len(part) for part in shown]
@@ -109,7 +109,7 @@ class Stream:
         )
 
     def _judge(self) -> None:
-        from likewise.server._gate import judge, judged_pages, verdict_of
+        from likewise.server.learning._gate import judge, judged_pages, verdict_of
 
         pages = self.pages()
         which = judged_pages(pages, self._judged_from, self._method.splits)
@@ -128,8 +128,8 @@ class Stream:
             self._promote(form, step, pages)
 
     def _live_scores(self, pages: Any, judged: Any, split: int) -> Any:
-        from likewise.server._ridge import ridge_scores
-        from likewise.server._start import form_scores
+        from likewise.server.learning._ridge import ridge_scores
+        from likewise.server.learning._start import form_scores
 
         if self._live is None:
             return form_scores(pages, judged, self._start.W)
@@ -139,8 +139,8 @@ class Stream:
         return ridge_scores(pages, judged, training, self._start, *grid)[0, 0]
 
     def _promote(self, form: int, step: int, pages: Any) -> None:
-        from likewise.server._records import Recipe
-        from likewise.server._ridge import ALPHAS, GAMMAS, learned
+        from likewise.server.learning._ridge import ALPHAS, GAMMAS, learned
+        from likewise.server.store._records import Recipe
 
         recipe = Recipe("ridge", alpha=ALPHAS[form], gamma=GAMMAS[step])
         self._live = recipe, self._position

@@ -100,7 +100,7 @@ def _moved(client: Any, part: np.ndarray) -> dict[str, float]:
 
 def _put_together(numbers: np.ndarray) -> dict[str, float]:
     """Return the seconds of what a worker does beside learning."""
-    from likewise.learners._states import DiagonalState, added, copied
+    from likewise.learners.online._beliefs import DiagonalState, added, copied
 
     start = DiagonalState(numbers[0].copy(), np.ones_like(numbers[0]))
     times = [perf_counter()]

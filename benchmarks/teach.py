@@ -40,13 +40,13 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
     import likewise as lw
     from likewise._files import from_bytes, to_bytes
     from likewise.server._catalogue import Catalogue
-    from likewise.server._learner import Learner
     from likewise.server._live import Live, Version
-    from likewise.server._open import open_store
-    from likewise.server._records import Page
     from likewise.server._served import begun, open_model
     from likewise.server._settings import Settings
-    from likewise.server._teach import Teacher
+    from likewise.server.learning._learner import Learner
+    from likewise.server.learning._teach import Teacher
+    from likewise.server.store._open import open_store
+    from likewise.server.store._records import Page
 
     X, y, X_test, y_test = data
     seeds = iter(range(1_000))

@@ -9,7 +9,6 @@ from likewise._lazy import attach
 
 if TYPE_CHECKING:
     from likewise import datasets as datasets
-    from likewise import distances as distances
     from likewise import distributed as distributed
     from likewise import exceptions as exceptions
     from likewise import index as index
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from likewise.similarities import Ranked as Ranked
     from likewise.similarities import Similarity as Similarity
     from likewise.similarities import as_similarity as as_similarity
+    from likewise.similarities import distances as distances
     from likewise.similarities import from_callable as from_callable
     from likewise.similarities import from_distance as from_distance
 
@@ -84,7 +84,7 @@ _HOMES = {
     "compare": "evaluation",
     "datasets": "datasets",
     "distributed": "distributed",
-    "distances": "distances",
+    "distances": "similarities.distances",
     "evaluate_retrieval": "evaluation",
     "exceptions": "exceptions",
     "from_callable": "similarities",

@@ -16,7 +16,8 @@ def attach(
     package : str
         ``__name__`` of the package.
     homes : mapping
-        Public name to the module that defines it; a name mapped to itself is a module.
+        Public name to the module that defines it; a name that ends its own module's path is that
+        module.
     """
 
     def load(name: str) -> Any:
@@ -24,7 +25,7 @@ def attach(
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f"{package}.{home}")
-        found = module if home == name else getattr(module, name)
+        found = module if home.rpartition(".")[2] == name else getattr(module, name)
         setattr(sys.modules[package], name, found)  # and is not looked for again
         return found
 

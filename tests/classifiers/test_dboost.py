@@ -14,7 +14,7 @@ import likewise as lw
 from likewise._progress import LongWork
 from likewise.classifiers import _boosting, _stopping
 from likewise.classifiers._boosting import boost, draw_pairs
-from likewise.distances import Columns
+from likewise.similarities.distances import Columns
 
 
 def problem(n, n_classes, seed):

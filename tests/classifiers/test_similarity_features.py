@@ -126,7 +126,7 @@ def test_a_class_with_one_label_leaves_nothing_to_choose(rng):
 def test_the_choice_is_within_two_points_of_the_best_single_method(data_dir, name):
     if not (data_dir / f"{name}.npz").is_file():
         pytest.skip(f"LIKEWISE_DATA holds no {name}.npz")
-    from likewise.reproduce import landmarks
+    from reproduce import landmarks
 
     X, y = landmarks._table({"votes": "Congress", "ssl_digit1": "Digit1"}[name])
     found = {method: [] for method in ("Winnow", "NN", "SIM", "chosen on the labels")}

@@ -136,31 +136,14 @@ def test_a_bare_similarity_searches_too(run, rng):
     assert [m["row"] for m in json.loads(out)["matches"]] == expected.tolist()
 
 
-@pytest.mark.parametrize("command", ["datasets", "learners", "reproduce"])
+@pytest.mark.parametrize("command", ["datasets", "learners"])
 def test_lists_are_complete_and_as_json(run, command):
     code, out, _ = run(command, "--json")
     assert code == 0
     listed = next(iter(json.loads(out).values()))
     names = [entry if isinstance(entry, str) else entry["name"] for entry in listed]
-    assert {"datasets": "wine", "learners": "lmnn", "reproduce": "lmnn"}[command] in names
+    assert {"datasets": "wine", "learners": "lmnn"}[command] in names
     assert all(name in run(command)[1] for name in names)
-
-
-def test_reproduce_shows_the_published_beside_ours(run, monkeypatch):
-    from likewise import reproduce
-
-    row = reproduce.Row("iris, 5 folds", "LMNN", 0.96, 0.97)
-    asked = []
-    monkeypatch.setattr(
-        reproduce, "reproduce", lambda *a, **given: asked.append((a, given)) or [row]
-    )
-    code, out, _ = run("reproduce", "lmnn", "--only", "iris", "--quiet")
-    assert code == 0
-    assert "0.960" in out
-    assert "0.970" in out
-    assert asked[0][0][0] == "lmnn"
-    assert asked[0][1] == {"only": "iris", "verbose": False}
-    assert json.loads(run("reproduce", "lmnn", "--json")[1])["rows"][0]["ours"] == 0.97
 
 
 def csv(text):

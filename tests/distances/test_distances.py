@@ -12,9 +12,10 @@ from scipy.sparse import csr_array
 from tests.oracles import distances as oracle
 
 import likewise as lw
-from likewise import distances, kernels
+from likewise import kernels
 from likewise._threads import limit_threads
-from likewise.distances import _images
+from likewise.similarities import distances
+from likewise.similarities.distances import _images
 
 words = st.lists(st.text("abc", max_size=6), min_size=1, max_size=4)
 bases = st.lists(st.text("acgt", min_size=1, max_size=8), min_size=1, max_size=3)

@@ -13,9 +13,9 @@ import likewise as lw
 from likewise.distributed import _margins
 from likewise.distributed._executor import LocalExecutor
 from likewise.distributed._rows import RowBlocks
-from likewise.learners._impostors import ImpostorSearch
-from likewise.learners._lmnn import in_units
-from likewise.learners._margins import Margins
+from likewise.learners.lmnn._impostors import ImpostorSearch
+from likewise.learners.lmnn._lmnn import in_units
+from likewise.learners.lmnn._objective import Margins
 
 GIVEN = {"max_iter": 15, "tol": 0.01}
 

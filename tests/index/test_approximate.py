@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import likewise as lw
 from likewise.index import _faiss, _kinds
-from likewise.index._faiss import FaissEngine
-from likewise.index._live import Live
+from likewise.index._snapshot import Live
 from likewise.index._tuning import Step, least_effort
-from likewise.index._usearch import UsearchEngine
+from likewise.index.engines._faiss import FaissEngine
+from likewise.index.engines._usearch import UsearchEngine
 
 N_ITEMS, WIDTH = 3000, 16
 

@@ -8,7 +8,7 @@ from tests.oracles import lmnn as oracle
 
 import likewise as lw
 from likewise.learners import _certificate
-from likewise.learners._certificate import dual_bound
+from likewise.learners.lmnn._certificate import dual_bound
 
 cp = pytest.importorskip("cvxpy")
 

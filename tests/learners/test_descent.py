@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import rosen, rosen_der
 
-from likewise.learners._descent import Descent
+from likewise.learners.lmnn._descent import Descent
 
 
 def bowl(x):

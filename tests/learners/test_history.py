@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import likewise as lw
-from likewise.learners._history import plot_history, record
+from likewise.learners.online._history import plot_history, record
 
 
 def test_losses_are_means_over_the_stretch_and_counts_are_so_far():

@@ -22,7 +22,7 @@ from tests.contracts import cases, checks
 import likewise as lw
 from likewise import kernels
 from likewise.exceptions import InterruptedWarning
-from likewise.learners._descent import Descent
+from likewise.learners.lmnn._descent import Descent
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 import likewise as lw
 from likewise._threads import limit_threads
 from likewise.learners import _impostors, _margins
-from likewise.learners._impostors import ImpostorSearch, find_impostors
-from likewise.learners._margins import Margins
+from likewise.learners.lmnn._impostors import ImpostorSearch, find_impostors
+from likewise.learners.lmnn._objective import Margins
 from likewise.supervision import target_neighbors
 
 

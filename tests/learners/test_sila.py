@@ -10,7 +10,7 @@ from tests.oracles import sila as oracle
 
 import likewise as lw
 from likewise.learners import _visits
-from likewise.learners._epochs import hold_out
+from likewise.learners.sila._epochs import hold_out
 
 FORMS = ("square", "symmetric", "diagonal")
 NORMS = ("cosine", "dice", "jaccard", "none")

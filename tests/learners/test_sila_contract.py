@@ -18,7 +18,7 @@ from tests.contracts import cases, checks
 
 import likewise as lw
 from likewise.exceptions import InterruptedWarning
-from likewise.learners._visits import Visits
+from likewise.learners.sila._perceptron import Visits
 
 
 @pytest.fixture

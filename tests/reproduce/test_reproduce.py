@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from likewise.exceptions import InterruptedWarning
-from likewise.reproduce import Row, __main__, known, reproduce, sila
+from reproduce import Row, __main__, known, reproduce, sila
 
 ROWS = [
     Row("balance", "kNN a|b", 0.9, 0.95, 0.01, "k=3"),
@@ -26,7 +26,7 @@ def quick(monkeypatch):
 
 
 def run(*arguments, **options):
-    command = [sys.executable, "-W", "error", "-m", "likewise.reproduce", *arguments]
+    command = [sys.executable, "-W", "error", "-m", "reproduce", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 

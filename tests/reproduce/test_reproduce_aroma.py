@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import mutual_info_score
 
 import likewise as lw
-from likewise.reproduce import aroma
+from reproduce import aroma
 
 
 def test_information_gain_is_the_mutual_information_of_presence_and_class():

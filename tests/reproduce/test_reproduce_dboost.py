@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from likewise.exceptions import DatasetUnavailableError
-from likewise.reproduce import Row, __main__, dboost, reproduce
-from likewise.reproduce import _by_dissimilarity as methods
+from reproduce import Row, __main__, dboost, reproduce
+from reproduce import _by_dissimilarity as methods
 
 EARLIER = [Row("USPS, 2 levels", "NN", None, 71.0), Row("UCI wine", "NN", None, 99.0)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from likewise.reproduce import landmarks
+from reproduce import landmarks
 
 # What the paper's plain form must reach, in % right.
 LEAST = {

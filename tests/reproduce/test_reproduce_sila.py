@@ -9,7 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 import likewise as lw
-from likewise.reproduce import Row, reproduce, sila
+from reproduce import Row, reproduce, sila
 
 
 @pytest.fixture

@@ -86,17 +86,18 @@ class _Begun:
 
 
 def _serve(told):
-    from likewise.server import Settings, _learning, serve
+    from likewise.server import Settings, serve
+    from likewise.server.learning import _worker
 
     reading, writing = os.pipe()
     learner = os.fork()
     if learner == 0:
         os.close(writing)
         os.dup2(reading, 0)
-        _learning.main()
+        _worker.main()
         os._exit(0)
     os.close(reading)
-    _learning.begin_process = lambda: _Begun(learner, os.fdopen(writing, "wb", buffering=0))
+    _worker.begin_process = lambda: _Begun(learner, os.fdopen(writing, "wb", buffering=0))
     settings = Settings(**{**told, "model": Path(told["model"]), "items": Path(told["items"])})
     serve(settings, lambda address: os.write(1, f"{os.getpid()} {address}\n".encode()))
 
@@ -104,8 +105,8 @@ def _serve(told):
 def main():
     import likewise.learners
     import likewise.server._app
-    import likewise.server._learner
-    import likewise.server._postgres
+    import likewise.server.learning._learner
+    import likewise.server.store._postgres
     import likewise.tables
 
     # Compiled code is loaded once, too, and a learner that gives way takes long on a busy machine.

@@ -16,11 +16,11 @@ import pytest
 from tests.server.forked import Zygote
 from tests.server.running import all_learned, digit_triplets, write_digits
 
-from likewise.server._learner import Learner
-from likewise.server._open import open_store
-from likewise.server._records import Page
 from likewise.server._service import Service
 from likewise.server._settings import Settings
+from likewise.server.learning._learner import Learner
+from likewise.server.store._open import open_store
+from likewise.server.store._records import Page
 
 LOG = logging.getLogger(__name__)
 KILLS = int(os.environ.get("LIKEWISE_KILLS", "2"))

@@ -346,7 +346,7 @@ def test_hostile_items_stay_text(browser, tmp_path):
 
 
 def test_no_script_reads_markup_or_code_from_text():
-    from likewise.server._web import web_files
+    from likewise.server.explorer._web import web_files
 
     ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc"
     for name, file in web_files().items():
@@ -358,7 +358,7 @@ def test_no_script_reads_markup_or_code_from_text():
 
 
 def test_every_file_that_a_page_names_is_served():
-    from likewise.server._web import web_files
+    from likewise.server.explorer._web import web_files
 
     served = web_files()
     for name, file in served.items():

@@ -8,10 +8,10 @@ from tests.server.running import all_learned, belief, version_bits
 
 import likewise as lw
 from likewise._files import from_bytes, to_bytes
-from likewise.server._learner import Learner
-from likewise.server._open import open_store
-from likewise.server._records import Page
 from likewise.server._served import begun
+from likewise.server.learning._learner import Learner
+from likewise.server.store._open import open_store
+from likewise.server.store._records import Page
 
 N_ITEMS, WIDTH = 150, 6
 METHODS = [("ridge", "diagonal"), ("aroma", "diagonal"), ("aroma", "factored")]

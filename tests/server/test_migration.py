@@ -8,12 +8,12 @@ import pytest
 
 import likewise as lw
 from likewise._files import from_bytes, to_bytes
-from likewise.server._feedback import exported
-from likewise.server._learner import Learner
-from likewise.server._open import open_store
-from likewise.server._records import Page
 from likewise.server._served import begun
-from likewise.server._standing import standing
+from likewise.server.api._feedback import exported
+from likewise.server.learning._learner import Learner
+from likewise.server.learning._standing import standing
+from likewise.server.store._open import open_store
+from likewise.server.store._records import Page
 
 # As the first version wrote them, for SQLite and for PostgreSQL.
 TABLES = """
@@ -194,7 +194,7 @@ def test_a_failure_leaves_the_old_store_as_it_was(tmp_path, monkeypatch):
     write_old(path, "")
     with sqlite3.connect(path) as connection:
         before = list(connection.iterdump())
-    from likewise.server._store import _migration
+    from likewise.server.store import _migration
 
     monkeypatch.setattr(_migration, "_pages", lambda comparisons: 1 / 0)
     with pytest.raises(ZeroDivisionError):

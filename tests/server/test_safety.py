@@ -9,9 +9,9 @@ from tests.server.running import InProcess, write_digits
 
 import likewise as lw
 from likewise.server._app import create_app
-from likewise.server._safety import RateLimit, Refusal
 from likewise.server._service import Service
 from likewise.server._settings import Settings
+from likewise.server.api._middleware import RateLimit, Refusal
 
 TOKEN = "a-token-of-some-length"
 LOCAL = "http://127.0.0.1:8000"
@@ -163,7 +163,7 @@ def test_every_answer_has_the_headers_a_browser_should_see(ask):
 
 
 def test_pages_run_nothing_that_stands_in_them(ask):
-    from likewise.server._web import web_files
+    from likewise.server.explorer._web import web_files
 
     pages = [file.body.decode() for name, file in web_files().items() if name.endswith(".html")]
     assert pages
@@ -212,7 +212,7 @@ def test_an_error_of_ours_says_nothing_of_our_insides(ask, monkeypatch):
 
 
 def test_what_takes_too_long_is_given_up(ask, monkeypatch):
-    from likewise.server._state import State
+    from likewise.server.api._state import State
 
     async def forever(self, work, *given):
         await asyncio.sleep(60)

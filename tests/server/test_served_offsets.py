@@ -8,11 +8,11 @@ import pytest
 
 import likewise as lw
 from likewise._files import to_bytes
-from likewise.server import _wire as wire
-from likewise.server._explore import Explorer
-from likewise.server._records import Candidate, Checkpoint, Judged, Recipe, Verdict
 from likewise.server._service import Service
 from likewise.server._settings import Settings
+from likewise.server.api import _schemas as schemas
+from likewise.server.explorer._explore import Explorer
+from likewise.server.store._records import Candidate, Checkpoint, Judged, Recipe, Verdict
 
 WIDTH, N_ITEMS = 4, 30
 W = np.eye(WIDTH, dtype=np.float32) + np.diag([0.5] * (WIDTH - 1), 1).astype(np.float32)
@@ -52,7 +52,7 @@ def moved_rows(service):
 
 
 def search(service, **given):
-    answer = service.search(wire.SearchRequest(**{"k": N_ITEMS, **given}))
+    answer = service.search(schemas.SearchRequest(**{"k": N_ITEMS, **given}))
     return answer.model, {match.id: match.score for match in answer.matches}
 
 
@@ -65,9 +65,9 @@ def test_searches_scores_and_explanations_use_moved_items(service):
     version, found = search(service, vector=query)
     assert version == 2
     np.testing.assert_allclose([found[f"i{row}"] for row in range(N_ITEMS)], expected, rtol=1e-5)
-    scored = service.score(wire.ScoreRequest(vector=query, items=["i3", "i9"])).scores
+    scored = service.score(schemas.ScoreRequest(vector=query, items=["i3", "i9"])).scores
     np.testing.assert_allclose([one.score for one in scored], expected[[3, 9]], rtol=1e-5)
-    why = service.explain(wire.ExplainRequest(vector=query, item="i3"))
+    why = service.explain(schemas.ExplainRequest(vector=query, item="i3"))
     assert why.score == pytest.approx(expected[3], rel=1e-5)
 
 
@@ -103,10 +103,10 @@ def test_going_back_and_forth_gives_the_same_answers_to_the_last_bit(service):
 def test_what_replaces_an_item_has_no_offset_also_after_a_restart(service):
     query = [0.3, -1.0, 0.5, 0.1]
     replaced = [1.0, -2.0, 3.0, 4.0]
-    service.put_items([wire.NewItem(id="i3", vector=replaced)], add=False)
+    service.put_items([schemas.NewItem(id="i3", vector=replaced)], add=False)
     service.remove_item("i4")
     back = service.live.catalogue.rows[10].tolist()
-    service.put_items([wire.NewItem(id="i4", vector=back)], add=True)
+    service.put_items([schemas.NewItem(id="i4", vector=back)], add=True)
     expected = lw.Bilinear(W, "cosine").score([query], [replaced, back])[0]
     for _ in range(2):
         _, found = search(service, vector=query)

@@ -7,19 +7,19 @@ from tests.server.test_learner import filled, learn_all
 
 from likewise._files import from_bytes
 from likewise.learners._gate import ERRORS_TO_PASS
-from likewise.server._gate import (
+from likewise.server.learning._gate import (
     FEWEST_QUERIES,
     Marks,
     errors_to_pass,
     judged_pages,
     split_of,
 )
-from likewise.server._learner import Learner, journal_pages, live_scores
-from likewise.server._pages import JudgedPages, Pages
-from likewise.server._records import Page, Recipe, VersionInfo
-from likewise.server._ridge import RidgeMethod
-from likewise.server._start import Start
-from likewise.server._store import Files
+from likewise.server.learning._learner import Learner, journal_pages, live_scores
+from likewise.server.learning._pages import JudgedPages, Pages
+from likewise.server.learning._ridge import RidgeMethod
+from likewise.server.learning._start import Start
+from likewise.server.store import Files
+from likewise.server.store._records import Page, Recipe, VersionInfo
 from likewise.supervision import N_SPLITS
 
 

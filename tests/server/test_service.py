@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 import likewise as lw
-from likewise.server import _wire as wire
-from likewise.server._explore import Explorer, plane_of, turned_to
-from likewise.server._records import NotPossibleError, NotThereError, WrongRequestError
 from likewise.server._service import Service
 from likewise.server._settings import Settings
-from likewise.server._teach import Teacher
+from likewise.server.api import _schemas as schemas
+from likewise.server.explorer._explore import Explorer, plane_of, turned_to
+from likewise.server.learning._teach import Teacher
+from likewise.server.store._records import NotPossibleError, NotThereError, WrongRequestError
 
 TEXTS = [
     "the red boot is warm in winter",
@@ -23,7 +23,7 @@ TEXTS = [
 
 
 def question(**given):
-    return wire.SearchRequest(**given)
+    return schemas.SearchRequest(**given)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_table_model_takes_texts_and_rows(serve):
     service = serve(model, frame)
     found = service.search(question(text="sandals at the beach", k=2)).matches
     assert {match.id for match in found} == {"t2", "t3"}
-    new = wire.NewItem(id="t6", row={"text": "sandals, beach, summer"})
+    new = schemas.NewItem(id="t6", row={"text": "sandals, beach, summer"})
     assert service.put_items([new], add=True) == 1
     found = service.search(question(text="sandals at the beach", k=3)).matches
     assert {match.id for match in found} == {"t2", "t3", "t6"}
@@ -79,7 +79,7 @@ def test_what_fit_saves_is_served(serve, flowers, tmp_path):
     service = serve(model, frame)
     assert "feedback teaches a Bilinear only" in service.why_not
     triplet = {"query": "f60", "closer": "f61", "farther": "f62"}
-    body = wire.FeedbackRequest(triplets=[triplet])
+    body = schemas.FeedbackRequest(triplets=[triplet])
     with pytest.raises(NotPossibleError, match="the model is a Mahalanobis"):
         service.feedback(body)
     expected = model.neighbors(frame[:1], frame, 4)
@@ -107,8 +107,8 @@ def test_queries_of_another_width_are_vectors(serve, numbers, rng):
     with pytest.raises(WrongRequestError, match="queries of this model are not items"):
         service.search(question(id=100))
     triplets = [{"query": [1.0, 2.0], "closer": 101, "farther": 102}]
-    assert service.feedback(wire.FeedbackRequest(triplets=triplets)) == 1
-    by_id = wire.FeedbackRequest(triplets=[{**triplets[0], "query": 100}])
+    assert service.feedback(schemas.FeedbackRequest(triplets=triplets)) == 1
+    by_id = schemas.FeedbackRequest(triplets=[{**triplets[0], "query": 100}])
     with pytest.raises(WrongRequestError, match="query must be a vector"):
         service.feedback(by_id)
     with pytest.raises(NotPossibleError, match="queries of this model are not items"):
@@ -134,7 +134,7 @@ def test_other_norms_are_served_and_not_taught(serve, numbers, norm):
 
 def test_items_that_came_through_the_api_stay_and_those_removed_stay_away(serve, numbers):
     service = serve(lw.Bilinear(1.0), numbers)
-    service.put_items([wire.NewItem(id="own", vector=[1, 2, 3])], add=True)
+    service.put_items([schemas.NewItem(id="own", vector=[1, 2, 3])], add=True)
     service.remove_item(100)
     again = serve(None, numbers)
     assert len(again.live.catalogue) == 20
@@ -152,7 +152,7 @@ def test_items_that_came_through_the_api_stay_and_those_removed_stay_away(serve,
 def test_an_empty_catalogue_finds_nothing(serve):
     service = serve(lw.Bilinear(np.eye(3)))
     assert service.search(question(vector=[1, 2, 3])).matches == []
-    service.put_items([wire.NewItem(id=1, vector=[1, 2, 3])], add=True)
+    service.put_items([schemas.NewItem(id=1, vector=[1, 2, 3])], add=True)
     assert service.search(question(id=1)).matches == []
     assert [m.id for m in service.search(question(vector=[1, 2, 3])).matches] == [1]
 

@@ -9,8 +9,8 @@ import pytest
 
 import likewise as lw
 from likewise._files import to_bytes
-from likewise.server._open import open_store
-from likewise.server._records import (
+from likewise.server.store._open import open_store
+from likewise.server.store._records import (
     Candidate,
     Checkpoint,
     Judged,

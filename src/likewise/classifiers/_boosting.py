@@ -7,7 +7,7 @@ import numpy as np
 from likewise import kernels
 from likewise._progress import LongWork
 from likewise._threads import for_each, slices
-from likewise.distances import Columns
+from likewise.similarities.distances import Columns
 
 _N_BINS = 128
 _ROWS_FOR_EXACT = 80  # up to here sorting is as quick

@@ -23,7 +23,7 @@ from likewise._validation import (
 )
 from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
 from likewise.classifiers._stopping import Fold, averaged, deal_out, held_out_scores, try_rounds
-from likewise.distances import Columns, Dissimilarity, as_dissimilarity, check_square
+from likewise.similarities.distances import Columns, Dissimilarity, as_dissimilarity, check_square
 
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024

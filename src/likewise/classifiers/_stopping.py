@@ -7,7 +7,7 @@ import numpy as np
 from likewise import kernels
 from likewise._progress import LongWork
 from likewise.classifiers._boosting import Ensemble, Plan, boost
-from likewise.distances import Columns
+from likewise.similarities.distances import Columns
 
 SCALES = 2.0 ** np.arange(-8, 2, 0.5)  # of scores, to find their loss at its best
 

@@ -13,7 +13,6 @@ from likewise.cli import (
     _fit,
     _index,
     _learners,
-    _reproduce,
     _search,
     _serve,
 )
@@ -35,7 +34,6 @@ for module in (
     _serve,
     _datasets,
     _learners,
-    _reproduce,
 ):
     app.command(name=module.__name__.rpartition("_")[2])(module.command)
 app.add_typer(_index.app, name="index")

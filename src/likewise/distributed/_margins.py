@@ -12,7 +12,7 @@ from likewise.distributed._blocks import even_blocks
 from likewise.distributed._executor import Executor, Handle, reduced
 from likewise.distributed._rows import RowBlocks, together
 from likewise.distributed._sources import load_rows
-from likewise.learners._impostors import (
+from likewise.learners.lmnn._impostors import (
     IMPOSTORS_FOR_SCALE,
     Lists,
     impostor_lists,
@@ -24,8 +24,8 @@ from likewise.learners._impostors import (
     scale_of,
     typical_distance,
 )
-from likewise.learners._lmnn import in_units, steady_spread
-from likewise.learners._margins import Margins
+from likewise.learners.lmnn._lmnn import in_units, steady_spread
+from likewise.learners.lmnn._objective import Margins
 from likewise.similarities import as_similarity
 from likewise.similarities._search import Best, joined
 from likewise.supervision._targets import best_of_class

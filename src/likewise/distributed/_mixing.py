@@ -26,10 +26,10 @@ from likewise.distributed._sources import (
     load,
     load_rows,
 )
-from likewise.learners._feed import Feed
-from likewise.learners._online import OnlineLearner
-from likewise.learners._states import Evidence, State, added, copied
-from likewise.learners._way import Weighted
+from likewise.learners.online._base import OnlineLearner
+from likewise.learners.online._beliefs import Evidence, State, added, copied
+from likewise.learners.online._early_stopping import Weighted
+from likewise.learners.online._triplet_batches import Feed
 from likewise.supervision import TripletSource, check_triplets, check_weights, triplets_of
 from likewise.supervision._triplets import COLUMNS, WEIGHT, read_file
 

@@ -18,9 +18,9 @@ from likewise.distributed._rows import RowBlocks, labels_here
 from likewise.distributed._search import neighbors_of
 from likewise.distributed._sources import lies_elsewhere
 from likewise.exceptions import ClusterLostError
-from likewise.learners._history import record
-from likewise.learners._online import OnlineLearner
-from likewise.learners._way import Way
+from likewise.learners.online._base import OnlineLearner
+from likewise.learners.online._early_stopping import Way
+from likewise.learners.online._history import record
 from likewise.similarities import Matches, Similarity
 from likewise.supervision import TripletSource, check_weights
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise._progress import show_progress
 from likewise._threads import limit_threads
 from likewise._validation import check_number, check_whole_number, n_rows, take
-from likewise.distances import Dissimilarity, as_dissimilarity, check_square
+from likewise.similarities.distances import Dissimilarity, as_dissimilarity, check_square
 
 _FLOATS = [np.float64, np.float32]
 

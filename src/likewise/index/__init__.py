@@ -1,8 +1,8 @@
 """Items under ids, searched by a learned similarity: in this process or in PostgreSQL."""
 
 from likewise.index._export import export
+from likewise.index._fold_plan import balanced_halves
 from likewise.index._index import Index
-from likewise.index._serving import balanced_halves
 from likewise.index._tuning import Step, Tuning
 from likewise.index._where import SQL
 

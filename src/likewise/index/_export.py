@@ -11,9 +11,9 @@ import numpy as np
 from likewise._validation import check_choice, is_sparse, n_rows
 from likewise.exceptions import NotFoldableError, require_extra
 from likewise.index._checks import check_ids, check_items
-from likewise.index._kinds import ALL_METRICS, KINDS
+from likewise.index._fold_plan import Serving, plan
 from likewise.index._offsets import ActiveOffsets, check_offsets
-from likewise.index._serving import Serving, plan
+from likewise.index.engines._kinds import ALL_METRICS, KINDS
 from likewise.similarities import Bilinear, ItemOffsets, Mahalanobis, Metric, Similarity
 
 _METRICS: dict[str, tuple[Metric, ...]] = {

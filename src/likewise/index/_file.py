@@ -9,9 +9,9 @@ import numpy as np
 from likewise._validation import check_whole_number, is_sparse, n_rows
 from likewise.exceptions import ModelFileError
 from likewise.index._checks import check_ids, check_items
-from likewise.index._embedded import Embedded
 from likewise.index._offsets import ActiveOffsets, check_offsets
 from likewise.index._where import check_fields
+from likewise.index.stores._memory import Embedded
 
 
 def parts_of_index(index: Any) -> dict[str, Any]:

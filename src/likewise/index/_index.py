@@ -20,15 +20,15 @@ from likewise.index._checks import (
     refuse_known,
     refuse_unknown,
 )
-from likewise.index._embedded import Embedded
-from likewise.index._engine import Store
 from likewise.index._file import index_from_parts, parts_of_index
-from likewise.index._kinds import ALL_METRICS, KINDS, chosen_kind
-from likewise.index._live import Live
+from likewise.index._fold_plan import Serving, plan
 from likewise.index._offsets import ActiveOffsets, OffsetsChanged, check_offsets
-from likewise.index._serving import Serving, plan
+from likewise.index._snapshot import Live
 from likewise.index._tuning import Step, Tuning, least_effort
 from likewise.index._where import Where, check_fields, check_where
+from likewise.index.engines._engine import Store
+from likewise.index.engines._kinds import ALL_METRICS, KINDS, chosen_kind
+from likewise.index.stores._memory import Embedded
 from likewise.similarities import ItemOffsets, Matches, Similarity
 
 _CANDIDATES = 100
@@ -110,7 +110,7 @@ class Index:
     ) -> Live:
         """Return an empty store for a similarity, or the table as it is."""
         if self._asked == "pgvector":
-            from likewise.index._pgvector import PgvectorStore
+            from likewise.index.stores._postgres import PgvectorStore
 
             serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
             assert self._url is not None

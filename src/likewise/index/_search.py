@@ -6,10 +6,10 @@ import numpy as np
 
 from likewise._threads import slices
 from likewise._validation import is_sparse, n_rows
-from likewise.index._embedded import Embedded
-from likewise.index._engine import NO_SLOT, Found, Store, optimistic
-from likewise.index._serving import Serving
+from likewise.index._fold_plan import Serving
 from likewise.index._truth import exact_best
+from likewise.index.engines._engine import NO_SLOT, Found, Store, optimistic
+from likewise.index.stores._memory import Embedded
 
 # Not a power of two: rows that lie so apart fight for one place in the cache.
 _QUERIES_AT_A_TIME = 1000

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from likewise._validation import n_rows
-from likewise.index._engine import NO_SLOT
+from likewise.index.engines._engine import NO_SLOT
 from likewise.similarities import Similarity
 
 

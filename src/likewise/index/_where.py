@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise._validation import unknown_name
 from likewise.index._checks import is_id, plain_id
-from likewise.index._growing import GrowingRows
+from likewise.index.stores._growing import GrowingRows
 
 Values: TypeAlias = str | int | float | bool | None
 Where: TypeAlias = "Mapping[str, Values | list[Values]] | Iterable[str | int] | SQL | None"

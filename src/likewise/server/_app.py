@@ -9,19 +9,21 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from likewise.server import _explore_routes, _routes, _site
 from likewise.server._metrics import Metrics
-from likewise.server._records import (
+from likewise.server._service import Service
+from likewise.server._settings import Settings
+from likewise.server.api import _routes as api_routes
+from likewise.server.api._middleware import Safety
+from likewise.server.api._state import State
+from likewise.server.explorer import _routes as explorer_routes
+from likewise.server.explorer import _site
+from likewise.server.store._records import (
     KeyTakenError,
     NotPossibleError,
     NotThereError,
     StoreAwayError,
     WrongRequestError,
 )
-from likewise.server._safety import Safety
-from likewise.server._service import Service
-from likewise.server._settings import Settings
-from likewise.server._state import State
 
 _STATUS: dict[type[Exception], int] = {
     NotThereError: 404,
@@ -68,7 +70,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.likewise = state
-    for module in (_routes, _explore_routes, _site):
+    for module in (api_routes, explorer_routes, _site):
         app.include_router(module.router)
     for kind, status in _STATUS.items():
         app.add_exception_handler(kind, _answer_with(status))

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from likewise.server._records import ItemId, NotThereError, StoredItem
+from likewise.server.store._records import ItemId, NotThereError, StoredItem
 
 
 class Catalogue:

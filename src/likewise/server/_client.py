@@ -9,8 +9,8 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from likewise.exceptions import require_extra
-from likewise.server import _wire as wire
-from likewise.server._records import ItemId
+from likewise.server.api import _schemas as schemas
+from likewise.server.store._records import ItemId
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Asked = ItemId | Sequence[float]
@@ -85,10 +85,10 @@ class Client:
         k: int = 10,
         filter: dict[str, Any] | None = None,
         version: int | None = None,
-    ) -> wire.SearchAnswer:
+    ) -> schemas.SearchAnswer:
         """Find the items most alike to a stored item, a vector or a text."""
         body = _query(id, vector, text, version) | {"k": k, "filter": filter}
-        return self._post(wire.SearchAnswer, "/v1/search", body)
+        return self._post(schemas.SearchAnswer, "/v1/search", body)
 
     def score(
         self,
@@ -98,10 +98,10 @@ class Client:
         vector: Sequence[float] | None = None,
         text: str | None = None,
         version: int | None = None,
-    ) -> wire.ScoreAnswer:
+    ) -> schemas.ScoreAnswer:
         """Score items with a query."""
         body = _query(id, vector, text, version) | {"items": list(items)}
-        return self._post(wire.ScoreAnswer, "/v1/score", body)
+        return self._post(schemas.ScoreAnswer, "/v1/score", body)
 
     def explain(
         self,
@@ -112,10 +112,10 @@ class Client:
         text: str | None = None,
         top: int = 10,
         version: int | None = None,
-    ) -> wire.ExplainAnswer:
+    ) -> schemas.ExplainAnswer:
         """Say which features made the score of an item with a query."""
         body = _query(id, vector, text, version) | {"item": item, "top": top}
-        return self._post(wire.ExplainAnswer, "/v1/explain", body)
+        return self._post(schemas.ExplainAnswer, "/v1/explain", body)
 
     def feedback(
         self,
@@ -146,17 +146,17 @@ class Client:
             ],
             "key": key or f"client-{uuid4()}",
         }
-        return self._post(wire.Accepted, "/v1/feedback", body).accepted
+        return self._post(schemas.Accepted, "/v1/feedback", body).accepted
 
     def undo(self, key: str) -> int:
         """Take back what was sent under a key; return how many comparisons it made."""
-        return self._ask(wire.Undone, "DELETE", f"/v1/feedback/{quote(key, safe='')}").undone
+        return self._ask(schemas.Undone, "DELETE", f"/v1/feedback/{quote(key, safe='')}").undone
 
-    def feedback_state(self) -> wire.FeedbackState:
+    def feedback_state(self) -> schemas.FeedbackState:
         """Return how many comparisons are written down, and how many are consumed."""
-        return self._ask(wire.FeedbackState, "GET", "/v1/feedback")
+        return self._ask(schemas.FeedbackState, "GET", "/v1/feedback")
 
-    def wait(self, seconds: float = 30.0) -> wire.FeedbackState:
+    def wait(self, seconds: float = 30.0) -> schemas.FeedbackState:
         """Wait until all feedback is consumed, so many seconds at most."""
         until = monotonic() + seconds
         while True:
@@ -176,43 +176,43 @@ class Client:
 
     def teach_next(
         self, strategy: Literal["informative", "random"] = "informative"
-    ) -> wire.Question:
+    ) -> schemas.Question:
         """Return the comparison that is worth asking."""
-        return self._ask(wire.Question, "GET", "/v1/teach/next", params={"strategy": strategy})
+        return self._ask(schemas.Question, "GET", "/v1/teach/next", params={"strategy": strategy})
 
-    def models(self) -> wire.Models:
+    def models(self) -> schemas.Models:
         """Return all versions, the newest first."""
-        return self._ask(wire.Models, "GET", "/v1/models")
+        return self._ask(schemas.Models, "GET", "/v1/models")
 
     def promote(self, version: int) -> int:
         """Make a version live; return the live one."""
-        return self._post(wire.Live, f"/v1/models/{version}/promote").live
+        return self._post(schemas.Live, f"/v1/models/{version}/promote").live
 
     def rollback(self, version: int) -> int:
         """Go back to a version that was live, and stay there; return the live one."""
-        return self._post(wire.Live, f"/v1/models/{version}/rollback").live
+        return self._post(schemas.Live, f"/v1/models/{version}/rollback").live
 
-    def items(self, after: int = 0, limit: int = 50, search: str = "") -> wire.ItemsPage:
+    def items(self, after: int = 0, limit: int = 50, search: str = "") -> schemas.ItemsPage:
         """Return a page of items."""
         asked = {"after": after, "limit": limit, "search": search}
-        return self._ask(wire.ItemsPage, "GET", "/v1/items", params=asked)
+        return self._ask(schemas.ItemsPage, "GET", "/v1/items", params=asked)
 
-    def item(self, id: ItemId) -> wire.Shown:
+    def item(self, id: ItemId) -> schemas.Shown:
         """Return one item with its row."""
-        return self._ask(wire.Shown, "GET", f"/v1/items/{quote(str(id), safe='')}")
+        return self._ask(schemas.Shown, "GET", f"/v1/items/{quote(str(id), safe='')}")
 
     def add_items(self, items: Iterable[dict[str, Any]]) -> int:
         """Add items: ``{"id", "row"}`` or ``{"id", "vector"}``; return how many."""
-        return self._post(wire.Changed, "/v1/items", {"items": list(items)}).changed
+        return self._post(schemas.Changed, "/v1/items", {"items": list(items)}).changed
 
     def replace_items(self, items: Iterable[dict[str, Any]]) -> int:
         """Replace items, given as in `add_items`; return how many."""
         body = {"items": list(items)}
-        return self._ask(wire.Changed, "PUT", "/v1/items", json=body).changed
+        return self._ask(schemas.Changed, "PUT", "/v1/items", json=body).changed
 
     def remove_item(self, id: ItemId) -> None:
         """Take an item out."""
-        self._ask(wire.Changed, "DELETE", f"/v1/items/{quote(str(id), safe='')}")
+        self._ask(schemas.Changed, "DELETE", f"/v1/items/{quote(str(id), safe='')}")
 
     def _post(self, kind: type[Answer], path: str, body: Any = None) -> Answer:
         return self._ask(kind, "POST", path, json=body)

@@ -10,10 +10,10 @@ import numpy as np
 from likewise._files import from_bytes
 from likewise.index import Index
 from likewise.server._catalogue import Catalogue
-from likewise.server._records import StoredItem, WrongRequestError
 from likewise.server._served import Served
-from likewise.server._store import Files
-from likewise.server._wire import Query
+from likewise.server.api._schemas import Query
+from likewise.server.store import Files
+from likewise.server.store._records import StoredItem, WrongRequestError
 from likewise.similarities import ItemOffsets, Similarity
 
 

@@ -11,8 +11,8 @@ from likewise import _files
 from likewise._validation import is_sparse
 from likewise.learners import AROMA
 from likewise.report._charts import png_address
-from likewise.server._records import NotPossibleError, WrongRequestError
-from likewise.server._wire import MOST
+from likewise.server.api._schemas import MOST
+from likewise.server.store._records import NotPossibleError, WrongRequestError
 from likewise.similarities import Bilinear, Similarity
 from likewise.tables import Columns, TableModel
 

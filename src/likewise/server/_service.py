@@ -13,13 +13,17 @@ import numpy as np
 
 from likewise._files import to_bytes
 from likewise.index import Index
-from likewise.server import _wire as wire
 from likewise.server._catalogue import Catalogue
-from likewise.server._feedback import digest_of, pages_of
-from likewise.server._learning import LearningProcess
 from likewise.server._live import Live, Version, fields_of
-from likewise.server._open import open_store
-from likewise.server._records import (
+from likewise.server._served import Served, begun, open_model
+from likewise.server._settings import Settings
+from likewise.server.api import _schemas as schemas
+from likewise.server.api._feedback import digest_of, pages_of
+from likewise.server.api._schemas import MOST_FEATURES
+from likewise.server.learning._start import BASE
+from likewise.server.learning._worker import LearningProcess
+from likewise.server.store._open import open_store
+from likewise.server.store._records import (
     ItemId,
     NotPossibleError,
     NotThereError,
@@ -28,10 +32,6 @@ from likewise.server._records import (
     StoredItem,
     WrongRequestError,
 )
-from likewise.server._served import Served, begun, open_model
-from likewise.server._settings import Settings
-from likewise.server._start import BASE
-from likewise.server._wire import MOST_FEATURES
 
 _LOOK_EVERY = 0.1  # seconds between looks at what others have changed in the store
 _QUICK = 2_000_000  # numbers to look at: about half a millisecond
@@ -192,16 +192,16 @@ class Service:
 
     # Ask.
 
-    def search(self, asked: wire.SearchRequest) -> wire.SearchAnswer:
+    def search(self, asked: schemas.SearchRequest) -> schemas.SearchAnswer:
         """Find the items most alike to a query."""
         live = self._knowing(asked)
         own = None if asked.id is None else str(asked.id)
         live, found = self._find(live, live.query_row(asked), asked.k + 1, asked.filter)
         items = live.catalogue.items
         kept = [(items[name], score) for name, score in found if name != own and name in items]
-        return wire.SearchAnswer(matches=_matches(kept[: asked.k]), model=live.version)
+        return schemas.SearchAnswer(matches=_matches(kept[: asked.k]), model=live.version)
 
-    def is_quick(self, asked: wire.SearchRequest) -> bool:
+    def is_quick(self, asked: schemas.SearchRequest) -> bool:
         """Tell whether a search takes less time than handing it to another thread and back."""
         live = self.live
         known = asked.id is None or str(asked.id) in live.catalogue.items
@@ -227,15 +227,15 @@ class Service:
         """Return the items under another version than the live one."""
         return self._version(version).index("exact", catalogue)
 
-    def score(self, asked: wire.ScoreRequest) -> wire.ScoreAnswer:
+    def score(self, asked: schemas.ScoreRequest) -> schemas.ScoreAnswer:
         """Score some items with a query."""
         live = self._knowing(asked, *asked.items)
         items = [live.catalogue.item(name) for name in asked.items]
         scores = live.scores(live.query_row(asked), live.what.moved(items))[0].tolist()
         pairs = zip(items, scores, strict=True)
-        return wire.ScoreAnswer(scores=_matches(pairs), model=live.version)
+        return schemas.ScoreAnswer(scores=_matches(pairs), model=live.version)
 
-    def explain(self, asked: wire.ExplainRequest) -> wire.ExplainAnswer:
+    def explain(self, asked: schemas.ExplainRequest) -> schemas.ExplainAnswer:
         """Say why an item scores as it does."""
         live = self._knowing(asked, asked.item)
         item = live.catalogue.item(asked.item)
@@ -244,25 +244,25 @@ class Service:
             raise WrongRequestError(
                 "the score is beyond the range of numbers: scale the query down."
             )
-        return wire.ExplainAnswer(
+        return schemas.ExplainAnswer(
             score=why.score,
-            terms=[wire.Term(**term._asdict()) for term in why],
+            terms=[schemas.Term(**term._asdict()) for term in why],
             rest=why.rest,
             model=live.version,
         )
 
-    def _knowing(self, asked: wire.Query, *names: ItemId) -> Live:
+    def _knowing(self, asked: schemas.Query, *names: ItemId) -> Live:
         """Return what answers a query; where it names an unknown item, look for it first."""
         wanted = names if asked.id is None else (asked.id, *names)
         if any(str(name) not in self.live.catalogue.items for name in wanted):
             self.follow()
         return self.at(asked.version)
 
-    def served_recall(self, n_queries: int, k: int) -> wire.ServedRecall:
+    def served_recall(self, n_queries: int, k: int) -> schemas.ServedRecall:
         """Measure the share of the truly best items that a search finds."""
         live = self.live
         names = [str(live.catalogue.list[place].id) for place in live.catalogue.sample(n_queries)]
-        return wire.ServedRecall(
+        return schemas.ServedRecall(
             recall=self._index.served_recall(names, k),
             k=k,
             n_queries=len(names),
@@ -276,7 +276,7 @@ class Service:
 
     # Teach.
 
-    def feedback(self, body: wire.FeedbackRequest) -> int:
+    def feedback(self, body: schemas.FeedbackRequest) -> int:
         """Write feedback down; return how many comparisons it makes."""
         self.refuse_unless_learning()
         key, digest = body.key or f"auto-{token_hex(16)}", digest_of(body)
@@ -317,7 +317,7 @@ class Service:
             self.follow()
         return self.live.catalogue.item(name)
 
-    def put_items(self, new: Sequence[wire.NewItem], *, add: bool) -> int:
+    def put_items(self, new: Sequence[schemas.NewItem], *, add: bool) -> int:
         """Add items, or replace them."""
         if len({str(item.id) for item in new}) < len(new):
             raise WrongRequestError("items holds an id twice; ids must differ.")
@@ -375,8 +375,8 @@ def _searched(
         raise WrongRequestError(str(error)) from error
 
 
-def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[wire.Match]:
-    matches = [wire.Match(id=item.id, score=score) for item, score in pairs]
+def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[schemas.Match]:
+    matches = [schemas.Match(id=item.id, score=score) for item, score in pairs]
     if not all(isfinite(match.score) for match in matches):
         raise WrongRequestError("the scores are beyond the range of numbers: scale the query down.")
     return matches

@@ -10,13 +10,13 @@ from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import Function, from_callable, from_distance
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
+from likewise.similarities._matrix import Precomputed
 from likewise.similarities._offsets import (
     ItemOffsets,
     check_item_ids,
     moved_items,
     with_rows,
 )
-from likewise.similarities._precomputed import Precomputed
 from likewise.similarities._ranked import Naive, Ranked, compared_by, similarity_among
 
 __all__ = [

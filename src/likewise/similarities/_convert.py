@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from likewise import distances
 from likewise._validation import unknown_name
+from likewise.similarities import distances
 from likewise.similarities._base import Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._dissimilarity import FromDissimilarity
 from likewise.similarities._mahalanobis import Mahalanobis
-from likewise.similarities._precomputed import Precomputed
+from likewise.similarities._matrix import Precomputed
 
 NAMED: dict[str, Callable[[], Similarity]] = {
     "euclidean": lambda: Mahalanobis(1.0),

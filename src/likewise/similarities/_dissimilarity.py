@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise._validation import check_same_length, n_rows
-from likewise.distances import Dissimilarity
 from likewise.similarities._base import Similarity
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._search import BlockScorer, Scorer
+from likewise.similarities.distances import Dissimilarity
 
 
 @dataclass(frozen=True, eq=False)

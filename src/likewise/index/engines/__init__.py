@@ -1,0 +1,1 @@
+"""Engines that search vectors: exact, faiss and usearch."""

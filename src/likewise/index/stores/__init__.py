@@ -1,0 +1,1 @@
+"""Stores of an index: in memory, or a table of PostgreSQL."""

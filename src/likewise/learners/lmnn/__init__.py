@@ -1,0 +1,1 @@
+"""Large margin nearest neighbors (Weinberger, Blitzer and Saul, 2005)."""

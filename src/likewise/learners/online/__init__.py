@@ -1,0 +1,1 @@
+"""Online learners of bilinear similarities: AROMA and OASIS."""

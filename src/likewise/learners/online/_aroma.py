@@ -1,0 +1,223 @@
+"""AROMA: a bilinear form with its uncertainty, from one triplet after the other."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._threads import slices
+from likewise._validation import (
+    Rows,
+    check_choice,
+    check_number,
+    check_rows,
+    check_whole_number,
+    take,
+)
+from likewise.learners._informative import least_certain, probability
+from likewise.learners.online._base import OnlineLearner
+from likewise.learners.online._beliefs import DiagonalState, FactoredState
+from likewise.similarities._rows import paired_products, to_unit_length
+from likewise.supervision import check_triplets, triplets_of
+
+_TRIPLETS_AT_A_TIME = 4096
+
+
+class AROMA(OnlineLearner):
+    """Bilinear similarity qᵀWp from triplets, online, with a Gaussian belief about W.
+
+    For a triplet with p = p⁺ − p⁻ and loss [1 − qᵀWp]₊ the belief moves as little as it can, in the
+    sense of Kullback and Leibler, against the squared loss and the variance of qᵀWp (Crammer and
+    Chechik, 2012). What is well known moves little, what is not moves far.
+
+    Parameters
+    ----------
+    covariance : {"diagonal", "factored"}, default="diagonal"
+        A variance S of every entry of W; or covariances Λ of query and Σ of item features.
+    r : float, default=1.0
+        Noise of a triplet: larger learns more slowly. Try .1, 1 and 10.
+    init : {"auto", "identity", "zero", "ridge"}, array or Bilinear, default="auto"
+        Where W starts; "auto" is the identity where queries and items have the same width. "ridge"
+        is what `RidgeSimilarity` learns from the same labels, relevance or pairs, without what is
+        held out while it is judged.
+    normalize : bool, default=True
+        Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
+    dtype : {"float32", "float64"}, default="float32"
+    n_triplets : int, default=500_000
+        Most triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
+    early_stopping : bool, default=True
+        Hold out queries and items in those three; stop when they gain no more, publish the share
+        of what was learned that clearly beats the start on them, and learn it again from all. What
+        does not, is not published.
+    validation_fraction : float, default=0.2
+        Share of the queries, and of the items, that is held out.
+    new_items : {"protect", "allow", "strict"}, default="protect"
+        What may happen to items that were not judged. Of the shares, "protect" takes the best
+        overall among those by which new items lose at most one standard error, "allow" the best
+        overall, "strict" the one that new items gain most by.
+    forget : float, default=0.0
+        Share by which variance goes back towards its start every 1,000 triplets, so that a stream
+        without end goes on being learned from.
+    negatives : {"unjudged", "judged"}, default="unjudged"
+        Which items may be the farther ones in `fit_relevance`.
+    hard_negatives : float, default=0.0
+        Share of the farther items in `fit_relevance` that come from the top of the ranking.
+    random_state : int, RandomState or None
+    verbose : bool, default=False
+
+    Attributes
+    ----------
+    similarity_ : Bilinear
+    n_triplets_seen_, n_updates_ : int
+    history_ : list of dict
+        ``triplets``, ``updates``, mean ``loss`` of the stretch, and ``validation`` or None.
+    validation_ : dict
+        Where something was held out: ``"overall"``, ``"seen"`` and ``"new"``, each (start,
+        learned, error, n), are means over held-out queries, the standard error of their
+        difference, and the number of queries, over all items, over items that were seen in
+        training and over new ones. ``"measure"`` says of what, ``"published"`` whether it passed,
+        ``"share"`` how much of what was learned (0: the start was kept) and ``"n_triplets"`` after
+        how many triplets.
+    state_ : DiagonalState or FactoredState
+        The belief: W and S, or W, Lambda and Sigma.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> rows = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+    >>> aroma = lw.AROMA(r=1.0, normalize=False, dtype="float64", init="zero")
+    >>> aroma.fit_triplets([[0, 1, 2]], rows).similarity_.W
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+
+    The next triplets go on from there; the variance tells where they are worth asking for:
+
+    >>> aroma.score_variance([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
+    array([[0.5],
+           [1. ]])
+    """
+
+    def __init__(
+        self,
+        covariance: str = "diagonal",
+        *,
+        r: float = 1.0,
+        init: Any = "auto",
+        normalize: bool = True,
+        dtype: str = "float32",
+        n_triplets: int = 500_000,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.2,
+        new_items: str = "protect",
+        forget: float = 0.0,
+        negatives: str = "unjudged",
+        hard_negatives: float = 0.0,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.covariance = covariance
+        self.r = r
+        self.init = init
+        self.normalize = normalize
+        self.dtype = dtype
+        self.n_triplets = n_triplets
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.new_items = new_items
+        self.forget = forget
+        self.negatives = negatives
+        self.hard_negatives = hard_negatives
+        self.random_state = random_state
+        self.verbose = verbose
+
+    state_: DiagonalState | FactoredState
+
+    def score_variance(self, Q: Any, P: Any) -> np.ndarray:
+        """Return the variance of the score of every query with every item.
+
+        Parameters
+        ----------
+        Q, P : array or CSR, as `similarity_` takes them
+
+        Returns
+        -------
+        array of shape (n_queries, n_items)
+        """
+        check_is_fitted(self, "state_")
+        Q, P = self._sides(Q, P, ("Q", "P"))
+        return np.asarray(self.state_.variances(self._scaled(Q), self._scaled(P)))
+
+    def confidence(self, triplets: Any, queries: Any, items: Any = None) -> np.ndarray:
+        """Return how sure it is that each closer item is closer: a probability.
+
+        Parameters as in `fit_triplets`.
+        """
+        return probability(*self._margins(triplets, queries, items))
+
+    def most_informative(
+        self, candidates: Any, queries: Any, items: Any = None, n: int = 10
+    ) -> np.ndarray:
+        """Return the comparisons most worth asking a person about, the best first.
+
+        These are the ones whose answer is least certain: a margin that is small beside its
+        standard deviation.
+
+        Parameters
+        ----------
+        candidates : int array of shape (n_candidates, 3)
+            Row numbers (query, one item, another item); which of the two is closer is the question.
+        queries, items : as in `fit_triplets`
+        n : int, default=10
+
+        Returns
+        -------
+        int array of shape (n, 3) : rows of `candidates`
+        """
+        check_whole_number(n, "n")
+        candidates, _ = triplets_of(candidates)
+        return np.asarray(candidates)[least_certain(*self._margins(candidates, queries, items), n)]
+
+    def _margins(self, triplets: Any, queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the standard deviation of qᵀW(p⁺ − p⁻) of each triplet."""
+        check_is_fitted(self, "state_")
+        queries, items = self._sides(
+            queries, queries if items is None else items, ("queries", "items")
+        )
+        triplets = check_triplets(triplets_of(triplets)[0], queries, items)
+        margins, variances = np.empty(len(triplets)), np.empty(len(triplets))
+        for block in slices(len(triplets), _TRIPLETS_AT_A_TIME):
+            query, closer, farther = triplets[block].T
+            q = self._scaled(take(queries, query))
+            p = self._scaled(take(items, closer)) - self._scaled(take(items, farther))
+            margins[block] = paired_products(q @ self.state_.W, p)
+            variances[block] = self.state_.paired_variances(q, p)
+        return margins, np.sqrt(np.maximum(variances, 0))
+
+    def _sides(self, Q: Any, P: Any, names: tuple[str, str]) -> tuple[Rows, Rows]:
+        widths = self.state_.W.shape
+        return (
+            check_rows(Q, names[0], n_features=widths[0]),
+            check_rows(P, names[1], n_features=widths[1]),
+        )
+
+    def _scaled(self, rows: Rows) -> Rows:
+        return to_unit_length(rows) if self.normalize else rows
+
+    def _check_parameters(self) -> None:
+        check_choice(self.covariance, "covariance", ("diagonal", "factored"))
+        check_number(self.r, "r", least=0, strictly=True)
+        if check_number(self.forget, "forget", least=0) > 1:
+            raise ValueError(f"forget must be at most 1, but {self.forget} was given.")
+        super()._check_parameters()
+
+    def _kind_of_state(self) -> type[DiagonalState] | type[FactoredState]:
+        return DiagonalState if self.covariance == "diagonal" else FactoredState
+
+    def _rate(self) -> float:
+        return float(self.r)
+
+    def _forgets(self) -> bool:
+        return bool(self.forget > 0)
+
+    def _inflate_variance(self) -> None:
+        self.state_.forget(self.forget)

@@ -1,9 +1,0 @@
-"""The papers' tables and figures beside ours: a module a paper.
-
-``python -m likewise.reproduce NAME`` runs one and writes its table, its figures and its rows as
-JSON. A module defines ``PAPER``, ``rows()`` and ``figures(rows)``; see `likewise.reproduce._frame`.
-"""
-
-from likewise.reproduce._frame import Row, known, reproduce, table
-
-__all__ = ["Row", "known", "reproduce", "table"]

@@ -1,7 +1,0 @@
-"""Items, journal, checkpoints and versions in a database: what all databases have in common."""
-
-from likewise.server._store._learned import Files
-from likewise.server._store._schema import table_statements
-from likewise.server._store._store import Store
-
-__all__ = ["Files", "Store", "table_statements"]

@@ -1,0 +1,1 @@
+"""The explorer: pages and what they show."""

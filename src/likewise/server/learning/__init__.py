@@ -1,0 +1,1 @@
+"""Learning from feedback in a process of its own."""
