@@ -171,7 +171,6 @@ WRONG_USE = {
     "both": (("fit", "x.csv", "--items", "x.csv", "--triplets", "x.csv"), "both given"),
     "half": (("fit", "x.csv", "--items", "x.csv"), "go with --triplets"),
     "no items": (("fit", "--triplets", "x.csv"), "--items is needed"),
-    "no such paper": (("reproduce", "lmn"), "Did you mean 'lmnn'"),
     "no such model": (("search", "m", "--items", "x.csv", "--query", "1"), "there is no file m"),
     "no such option": (("compare", "--colour"), "No such option"),
 }  # fmt: skip
