@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise._validation import sample_rows
 from likewise.index._checks import check_queries, listed_ids, refuse_unknown
 from likewise.index._fold_plan import Serving
 from likewise.index._search import Best, best_of
@@ -95,7 +96,4 @@ def _without(found: Best, own: np.ndarray, k: int) -> Best:
 
 
 def _sample(ids: list[Any]) -> list[Any]:
-    if len(ids) <= _SAMPLED:
-        return ids
-    chosen = np.random.default_rng(0).choice(len(ids), _SAMPLED, replace=False)
-    return [ids[at] for at in np.sort(chosen)]
+    return [ids[at] for at in sample_rows(len(ids), _SAMPLED)]
