@@ -84,7 +84,7 @@ def reproduce(
     measured = paper.rows() if only is None else paper.rows(only)
     with (
         show_progress(verbose),
-        LongWork(f"reproducing {name}", unit="rows", keeps="the rows so far") as work,
+        LongWork(f"reproducing {name}", unit="rows", partial_result="the rows so far") as work,
     ):
         for row in measured:
             rows = [r for r in rows if (r.setting, r.method) != (row.setting, row.method)]

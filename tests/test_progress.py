@@ -1,4 +1,4 @@
-"""Progress when it is asked for, and an end by Ctrl-C that keeps what was done."""
+"""Progress when it is asked for, and interruption by Ctrl-C that keeps partial results."""
 
 import os
 import re
@@ -154,7 +154,7 @@ def test_a_terminal_without_rich_gets_lines():
 def test_ctrl_c_ends_work_that_keeps_something_with_one_warning():
     with (
         pytest.warns(InterruptedWarning) as warned,
-        LongWork("adding", total=9, unit="numbers", keeps="the sum so far") as work,
+        LongWork("adding", total=9, unit="numbers", partial_result="the sum so far") as work,
     ):
         do(work, 9, pressing_at=[3])
     assert work.interrupted
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_work_that_keeps_something_with_one_warning():
 def test_work_that_is_not_interrupted_warns_of_nothing_and_gives_the_handler_back():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with LongWork("adding", keeps="the sum") as work:
+        with LongWork("adding", partial_result="the sum") as work:
             do(work, 3)
     assert not work.interrupted
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -174,7 +174,7 @@ def test_work_that_is_not_interrupted_warns_of_nothing_and_gives_the_handler_bac
 
 def test_a_second_ctrl_c_stops_at_once():
     def press_twice():
-        with LongWork("adding", keeps="the sum") as work:
+        with LongWork("adding", partial_result="the sum") as work:
             press_ctrl_c()
             assert work.interrupted
             press_ctrl_c()
@@ -195,7 +195,7 @@ def test_work_that_keeps_nothing_is_stopped_as_always():
 
 def test_an_error_gives_the_handler_back_and_ends_the_nesting(capfd, every_line):
     def fail():
-        with LongWork("failing", keeps="nothing"):
+        with LongWork("failing", partial_result="nothing"):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -206,13 +206,13 @@ def test_an_error_gives_the_handler_back_and_ends_the_nesting(capfd, every_line)
     assert "after: 1" in capfd.readouterr().err
 
 
-def compare(**keeps):
+def compare(**options):
     """Do work inside work until it is interrupted; return the outer one."""
-    with LongWork("comparing", total=5, unit="folds", **keeps) as outer:
+    with LongWork("comparing", total=5, unit="folds", **options) as outer:
         for _ in range(5):
             if outer.interrupted:
                 break
-            with LongWork("fitting", unit="rounds", keeps="the rounds so far") as inner:
+            with LongWork("fitting", unit="rounds", partial_result="the rounds so far") as inner:
                 do(inner, 5, pressing_at=[2])
             outer.advance()
     return outer
@@ -220,7 +220,7 @@ def compare(**keeps):
 
 def test_an_interrupted_inner_work_marks_the_outer():
     with pytest.warns(InterruptedWarning) as warned:
-        outer = compare(keeps="the finished folds")
+        outer = compare(partial_result="the finished folds")
     assert outer.done == 1
     assert [str(w.message).split(" was")[0] for w in warned] == ["fitting", "comparing"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -237,7 +237,7 @@ def test_work_in_another_thread_leaves_the_handler_alone():
     seen = []
 
     def run():
-        with LongWork("adding", total=3, keeps="the sum") as work:
+        with LongWork("adding", total=3, partial_result="the sum") as work:
             seen.append(signal.getsignal(signal.SIGINT))
             do(work, 3)
         seen.append(work.done)

@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from likewise import _threads
-from likewise._threads import Room, for_each, limit_threads
+from likewise._threads import ScratchArray, for_each, limit_threads
 
 
 @pytest.fixture
@@ -161,14 +161,14 @@ def test_nothing_to_do_is_done(two_threads):
     for_each(pytest.fail, [])
 
 
-def test_room_is_lent_again_and_to_each_thread_its_own():
-    room = Room()
-    whole = room.lend((4, 5), np.float32)
-    assert np.shares_memory(whole, room.lend((2, 3), np.float32))
-    assert room.lend((2, 3), np.float32).flags.c_contiguous
-    assert room.lend((6, 5), np.float32).shape == (6, 5)
-    assert room.lend((2, 2), np.float64).dtype == np.float64
-    here = room.lend((2, 2), np.float64)
+def test_a_scratch_array_is_reused_and_private_to_its_thread():
+    scratch = ScratchArray()
+    whole = scratch.get((4, 5), np.float32)
+    assert np.shares_memory(whole, scratch.get((2, 3), np.float32))
+    assert scratch.get((2, 3), np.float32).flags.c_contiguous
+    assert scratch.get((6, 5), np.float32).shape == (6, 5)
+    assert scratch.get((2, 2), np.float64).dtype == np.float64
+    here = scratch.get((2, 2), np.float64)
     with ThreadPoolExecutor(1) as pool:
-        there = pool.submit(room.lend, (2, 2), np.float64).result()
+        there = pool.submit(scratch.get, (2, 2), np.float64).result()
     assert not np.shares_memory(here, there)

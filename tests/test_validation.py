@@ -167,7 +167,7 @@ def test_labels_are_one_for_each_row():
     assert_array_equal(validation.check_labels(["a", "b"], "y", TABLE, "X"), ["a", "b"])
     with pytest.raises(ValueError, match="X has 2 rows and y has 3, but they pair row by row"):
         validation.check_labels([1, 2, 3], "y", TABLE, "X")
-    with pytest.raises(ValueError, match="y must be 1-D, one label a row, but 2-D was given"):
+    with pytest.raises(ValueError, match="y must be 1-D, one label per row, but 2-D was given"):
         validation.check_labels(TABLE, "y", TABLE, "X")
 
 
@@ -203,7 +203,7 @@ def test_what_is_no_whole_number_is_refused(value, error, message):
 
 
 @pytest.mark.parametrize(
-    ("value", "strictly", "error", "message"),
+    ("value", "exclusive", "error", "message"),
     [
         (-0.1, False, ValueError, r"c must be finite and at least 0, but -0\.1 was given"),
         (0.0, True, ValueError, "c must be finite and above 0, but 0.0 was given"),
@@ -214,14 +214,14 @@ def test_what_is_no_whole_number_is_refused(value, error, message):
         (1j, False, TypeError, "c must be a number"),
     ],
 )
-def test_what_is_no_number_in_range_is_refused(value, strictly, error, message):
+def test_what_is_no_number_in_range_is_refused(value, exclusive, error, message):
     with pytest.raises(error, match=message):
-        validation.check_number(value, "c", least=0, strictly=strictly)
+        validation.check_number(value, "c", minimum=0, exclusive=exclusive)
 
 
 def test_a_number_in_range_becomes_a_float():
     for value in (0, 0.0, np.float32(0.5), 3):
-        assert type(validation.check_number(value, "c", least=0)) is float
+        assert type(validation.check_number(value, "c", minimum=0)) is float
 
 
 def test_a_choice_is_one_of_the_known():

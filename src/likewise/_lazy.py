@@ -1,4 +1,4 @@
-"""Load a package's public names when they are first used, so that importing it costs nothing."""
+"""Lazy loading of a package's public names, so that importing it is cheap."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -16,8 +16,8 @@ def attach(
     package : str
         ``__name__`` of the package.
     homes : mapping
-        Public name to the module that defines it; a name that ends its own module's path is that
-        module.
+        Public name to the module that defines it. A name equal to the last part of its module's
+        path is the module itself.
     """
 
     def load(name: str) -> Any:
@@ -25,8 +25,8 @@ def attach(
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f"{package}.{home}")
-        found = module if home.rpartition(".")[2] == name else getattr(module, name)
-        setattr(sys.modules[package], name, found)  # and is not looked for again
-        return found
+        value = module if home.rpartition(".")[2] == name else getattr(module, name)
+        setattr(sys.modules[package], name, value)  # later lookups do not come here
+        return value
 
     return load, lambda: sorted(homes)

@@ -1,8 +1,7 @@
-"""Long work: a bar when it is asked for, and an end by Ctrl-C that keeps what was done.
+"""Long computations: optional progress display, and interruption by Ctrl-C with a partial result.
 
-One mechanism for everything that takes long. Whoever has a front door (an estimator with
-``verbose``, the command line) says ``with show_progress(verbose):``; whoever loops says
-``with LongWork(...) as work:``, at any depth below, and calls ``work.advance()``.
+Entry points (an estimator with ``verbose``, the command line) use ``with show_progress(verbose):``.
+Loops at any depth below use ``with LongWork(...) as work:`` and call ``work.advance()``.
 """
 
 import signal
@@ -27,9 +26,10 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @contextmanager
 def show_progress(show: bool = True) -> Iterator[None]:
-    """Show the progress of all long work inside this block, if `show` is true.
+    """Show the progress of all long computations inside this block, if `show` is true.
 
-    A false `show` leaves things as they are, so that an estimator inside a command keeps its bar.
+    A false `show` changes nothing, so an estimator inside a command keeps the command's progress
+    bar.
     """
     token = _SHOWN.set(bool(show) or _SHOWN.get())
     try:
@@ -39,24 +39,24 @@ def show_progress(show: bool = True) -> Iterator[None]:
 
 
 class LongWork:
-    """A piece of work made of steps.
+    """A computation in steps.
 
     Parameters
     ----------
     label : str
-        What is being done, such as ``"comparing"``.
+        Description, such as ``"comparing"``.
     total : int or None
-        Number of steps, where it is known.
+        Number of steps, if known.
     unit : str
-        What a step is, in the plural.
-    keeps : str or None
-        What is kept when Ctrl-C ends the work early, such as ``"the finished folds"``. The first
-        Ctrl-C then only sets `interrupted`, which the loop looks at between steps; a second one
-        raises KeyboardInterrupt at once. With None, Ctrl-C does what it always does.
+        Name of the steps, in the plural.
+    partial_result : str or None
+        Description of the result that Ctrl-C leaves, such as ``"the finished splits"``. The first
+        Ctrl-C only sets `interrupted`, which the loop checks between steps; a second one raises
+        KeyboardInterrupt at once. With None, Ctrl-C raises KeyboardInterrupt as usual.
 
     Examples
     --------
-    >>> with LongWork("adding", total=3, unit="numbers", keeps="the sum so far") as work:
+    >>> with LongWork("adding", total=3, unit="numbers", partial_result="the sum so far") as work:
     ...     total = 0
     ...     for number in (1, 2, 3):
     ...         if work.interrupted:
@@ -68,19 +68,24 @@ class LongWork:
     """
 
     def __init__(
-        self, label: str, *, total: int | None = None, unit: str = "steps", keeps: str | None = None
+        self,
+        label: str,
+        *,
+        total: int | None = None,
+        unit: str = "steps",
+        partial_result: str | None = None,
     ) -> None:
         self.label = label
         self.total = total
         self.unit = unit
-        self.keeps = keeps
+        self.partial_result = partial_result
         self.done = 0
         self.interrupted = False
         self._bar: _Bar | None = None
         self._previous_handler: Any = None
 
     def advance(self, steps: int = 1) -> None:
-        """Say that so many more steps are done."""
+        """Record `steps` finished steps."""
         self.done += steps
         if self._bar is not None:
             self._bar.update(self)
@@ -88,11 +93,14 @@ class LongWork:
     def __enter__(self) -> "LongWork":
         self._outer = _CURRENT.get()
         self._token = _CURRENT.set(self)
-        # Only the outermost work has a bar: the inner ones are steps of it.
+        # Only the outermost computation has a progress bar.
         if _SHOWN.get() and self._outer is None:
             self._bar = _open_bar(self)
-        # Only the main thread may set a handler, and only it is interrupted.
-        if self.keeps is not None and threading.current_thread() is threading.main_thread():
+        # Only the main thread may set signal handlers.
+        if (
+            self.partial_result is not None
+            and threading.current_thread() is threading.main_thread()
+        ):
             self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
@@ -111,11 +119,11 @@ class LongWork:
             return
         if self._outer is not None:
             self._outer.interrupted = True
-        if error is None and self.keeps is not None:
+        if error is None and self.partial_result is not None:
             of_total = "" if self.total is None else f" of {self.total}"
             warnings.warn(
                 f"{self.label} was interrupted after {self.done}{of_total} {self.unit}; "
-                f"kept: {self.keeps}",
+                f"kept: {self.partial_result}",
                 InterruptedWarning,
                 stacklevel=3,
             )
@@ -173,11 +181,11 @@ class _RichBar:
 
 
 class _PlainLines:
-    """A line every few seconds, for logs and for terminals without rich."""
+    """Writes a line every few seconds, for logs and for terminals without rich."""
 
     def __init__(self) -> None:
         self._started = self._last = monotonic()
-        self._written = -1
+        self._last_written = -1
 
     def update(self, work: LongWork) -> None:
         now = monotonic()
@@ -186,11 +194,11 @@ class _PlainLines:
             self._write(work, now - self._started)
 
     def close(self, work: LongWork) -> None:
-        if work.done != self._written:
+        if work.done != self._last_written:
             self._write(work, monotonic() - self._started)
 
     def _write(self, work: LongWork, seconds: float) -> None:
-        self._written = work.done
+        self._last_written = work.done
         line = f"{work.label}: {work.done}"
         if work.total is not None:
             line += f"/{work.total}"

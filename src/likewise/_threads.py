@@ -1,7 +1,7 @@
-"""Share row blocks among threads, one BLAS thread each: answers never depend on how many there are.
+"""Process row blocks in a thread pool, with one BLAS thread each.
 
-Kernels are compiled serially and release the interpreter lock, so parallel work is a thread pool
-over blocks whose edges are fixed by the data alone.
+Kernels are single-threaded and release the GIL. Block boundaries depend only on the data, so
+results do not depend on the number of threads.
 """
 
 import math
@@ -27,13 +27,13 @@ def for_each(
     on_done: Callable[[], None] = lambda: None,
     parallel: bool = True,
 ) -> None:
-    """Call `work` on every item, on as many threads as BLAS would use by itself.
+    """Call `work` on every item, with the number of threads that BLAS would use.
 
-    `on_done` is called in the calling thread once for each item that is finished. With `parallel`
-    false there is only the calling thread.
+    `on_done` is called in the calling thread once per finished item. With `parallel` false
+    everything runs in the calling thread.
 
-    The number follows ``OMP_NUM_THREADS`` and the like, and joblib's limits in its workers. Inside
-    another `for_each` it is one, so that nesting never multiplies threads.
+    The number of threads follows ``OMP_NUM_THREADS`` and similar variables, and joblib's limits in
+    its workers. A nested `for_each` uses one thread.
     """
     items = list(items)
     n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
@@ -58,24 +58,23 @@ def for_each(
 
 
 def slices(stop: int, size: int, start: int = 0) -> Iterator[slice]:
-    """Cut a range into pieces of `size`, the last of them maybe smaller."""
+    """Yield consecutive slices of `size` elements; the last may be shorter."""
     for begin in range(start, stop, size):
         yield slice(begin, min(begin + size, stop))
 
 
-class Room(local):
-    """Lends every thread an array of its own, again and again, for blocks that are soon done with.
+class ScratchArray(local):
+    """Per-thread scratch array, reused between blocks.
 
-    Large arrays come from the system as empty pages, and to fill these anew for every block can
-    take as long as the block itself: on the workers of a Dask cluster, which give memory back at
-    once, it does.
+    Allocating a large array for every block can take as long as the block itself, because the
+    system clears its pages; on Dask workers, which return memory to the system at once, it does.
     """
 
     def __init__(self) -> None:
         self._array = np.empty(0)
 
-    def lend(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return an array that may hold anything, until the next call."""
+    def get(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Return an uninitialized array that is valid until the next call."""
         size = math.prod(shape)
         if self._array.size < size or self._array.dtype != dtype:
             self._array = np.empty(size, dtype)
@@ -84,13 +83,13 @@ class Room(local):
 
 def _enter_worker() -> None:
     _LIMIT.set(1)
-    _blas().limit(limits=1)  # what limits MKL or OpenMP holds for the thread that says so
+    _blas().limit(limits=1)  # MKL and OpenMP limits apply to the calling thread
 
 
 @contextmanager
-def limit_threads(most: int | None) -> Iterator[None]:
-    """Let `for_each` inside this block use at most so many threads; None for no limit."""
-    token = _LIMIT.set(most)
+def limit_threads(limit: int | None) -> Iterator[None]:
+    """Limit the threads that `for_each` uses inside this block; None for no limit."""
+    token = _LIMIT.set(limit)
     try:
         yield
     finally:
@@ -99,7 +98,7 @@ def limit_threads(most: int | None) -> Iterator[None]:
 
 @cache
 def _blas() -> Any:
-    # scipy brings a BLAS of its own: it must be there to be found.
+    # SciPy has its own BLAS, which must be loaded to be detected.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -107,19 +106,19 @@ def _blas() -> Any:
 
 
 @contextmanager
-def _in_control() -> Iterator[None]:
-    """Let this thread, whichever it is, set the number of OpenBLAS threads.
+def _thread_control() -> Iterator[None]:
+    """Allow the current thread to set the number of OpenBLAS threads.
 
-    threadpoolctl heeds only the first thread that did so, for as long as that one lives.
+    threadpoolctl otherwise accepts changes only from the first thread that made one.
     """
-    _clear_control()
+    _clear_thread_control()
     try:
         yield
     finally:
-        _clear_control()
+        _clear_thread_control()
 
 
-def _clear_control() -> None:
+def _clear_thread_control() -> None:
     for library in _blas().lib_controllers:
         clear = getattr(library, "clear_controlling_thread", None)  # since threadpoolctl 3.8
         if clear is not None:
@@ -127,10 +126,10 @@ def _clear_control() -> None:
 
 
 class _SharedLimit:
-    """Holds BLAS to one thread while at least one caller asks for it.
+    """Limits BLAS to one thread while at least one caller is inside the context.
 
-    The limit belongs to the process, so callers are counted: two that overlap would otherwise
-    restore it in the wrong order and leave it at one for good.
+    The limit applies to the process, so callers are counted: two overlapping callers would
+    otherwise restore it in the wrong order and leave it at one.
     """
 
     def __init__(self) -> None:
@@ -142,7 +141,7 @@ class _SharedLimit:
     def __call__(self) -> Iterator[None]:
         with self._lock:
             if self._callers == 0:
-                with _in_control():
+                with _thread_control():
                     self._limit = _blas().limit(limits=1)
             self._callers += 1
         try:
@@ -151,7 +150,7 @@ class _SharedLimit:
             with self._lock:
                 self._callers -= 1
                 if self._callers == 0:
-                    with _in_control():
+                    with _thread_control():
                         self._limit.restore_original_limits()
 
 

@@ -1,7 +1,4 @@
-"""Checks of arguments: one sentence that names the argument, what was given and what is needed.
-
-Also the only door to what other packages keep private.
-"""
+"""Argument checks: one sentence that names the argument, the value given and the remedy."""
 
 import math
 import numbers
@@ -38,8 +35,8 @@ def is_sparse(rows: Any) -> bool:
 def check_rows(rows: Any, name: str, *, n_features: int | None = None, finite: bool = True) -> Rows:
     """Return `rows` as a finite 2-D array, C-contiguous float32 or float64, or as CSR.
 
-    float32 stays float32; every other number becomes float64. Nothing is copied that is already
-    as it should be. With `finite` false the numbers themselves are not looked at.
+    float32 stays float32; other numbers become float64. Valid input is not copied. With `finite`
+    false the values are not checked for NaN and infinity.
     """
     checked = _as_csr(rows, name) if is_sparse(rows) else _as_dense(rows, name)
     if checked.shape[0] == 0:
@@ -49,7 +46,7 @@ def check_rows(rows: Any, name: str, *, n_features: int | None = None, finite: b
     if n_features is not None and checked.shape[1] != n_features:
         raise ValueError(f"{name} has {checked.shape[1]} columns, but {n_features} are needed.")
     if finite:
-        _refuse_non_finite(checked, name)
+        _check_finite(checked, name)
     return checked
 
 
@@ -60,31 +57,31 @@ def _as_dense(rows: Any, name: str) -> np.ndarray:
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be rows of numbers: {error}.") from error
-    _refuse_other_than_numbers(array, name)
-    _refuse_other_than_rows(array, name)
+    _check_numeric(array, name)
+    _check_two_dimensional(array, name)
     kept = array.dtype if array.dtype in (np.float32, np.float64) else np.float64
     return np.ascontiguousarray(array, dtype=kept)
 
 
 def _as_csr(rows: Any, name: str) -> Rows:
-    _refuse_other_than_numbers(rows, name)
-    _refuse_other_than_rows(rows, name)
+    _check_numeric(rows, name)
+    _check_two_dimensional(rows, name)
     csr = rows.tocsr()
     if csr.dtype not in (np.float32, np.float64):
         csr = csr.astype(np.float64)
     if not csr.has_canonical_format:
-        if csr is rows:  # what the caller handed over is not ours to change
+        if csr is rows:  # the caller's matrix must not change
             csr = csr.copy()
         csr.sum_duplicates()
     return csr
 
 
-def _refuse_other_than_numbers(rows: Any, name: str) -> None:
+def _check_numeric(rows: Any, name: str) -> None:
     if rows.dtype.kind not in "fiub":
         raise TypeError(f"{name} must be rows of numbers, but {rows.dtype} was given.")
 
 
-def _refuse_other_than_rows(rows: Any, name: str) -> None:
+def _check_two_dimensional(rows: Any, name: str) -> None:
     if rows.ndim != 2:
         hint = f"; one row is written {name}.reshape(1, -1)" if rows.ndim == 1 else ""
         raise ValueError(
@@ -92,9 +89,9 @@ def _refuse_other_than_rows(rows: Any, name: str) -> None:
         )
 
 
-def _refuse_non_finite(rows: Rows, name: str) -> None:
+def _check_finite(rows: Rows, name: str) -> None:
     values = rows.data if is_sparse(rows) else rows
-    # The sum of finite numbers is finite, short of an overflow, and needs no array of booleans.
+    # Finite values have a finite sum, except on overflow; the sum needs no boolean array.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()) or np.isfinite(values).all():
             return
@@ -105,17 +102,17 @@ def _refuse_non_finite(rows: Rows, name: str) -> None:
     else:
         row, column = np.argwhere(~np.isfinite(values))[0]
         value = values[row, column]
-    what = "NaN" if np.isnan(value) else "infinity"
-    raise ValueError(f"{name} holds {what} in row {row}, column {column}; it must be finite.")
+    kind = "NaN" if np.isnan(value) else "infinity"
+    raise ValueError(f"{name} holds {kind} in row {row}, column {column}; it must be finite.")
 
 
 def n_rows(rows: Any) -> int:
-    """Return how many rows an array, CSR, frame or list of objects has."""
+    """Return the number of rows of an array, CSR matrix, frame or list of objects."""
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
 def take(rows: Any, which: np.ndarray) -> Any:
-    """Return some of the rows of an array, CSR, frame, series or list of objects."""
+    """Return the selected rows of an array, CSR matrix, frame, series or list of objects."""
     if isinstance(rows, list | tuple):
         return [rows[i] for i in which]
     return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
@@ -129,7 +126,7 @@ def as_objects(rows: Any, name: str) -> Any:
             f"of a dense array: {name}.toarray()."
         )
     objects = rows if isinstance(rows, list | tuple | np.ndarray) else np.asarray(rows)
-    if isinstance(objects, np.ndarray) and objects.ndim == 0:  # a single thing, or a set
+    if isinstance(objects, np.ndarray) and objects.ndim == 0:  # a scalar or a set
         raise TypeError(f"{name} must be a list of objects or an array, but {rows!r} was given.")
     if len(objects) == 0:
         raise ValueError(f"{name} has no rows; at least one is needed.")
@@ -139,9 +136,9 @@ def as_objects(rows: Any, name: str) -> Any:
 def call_on_pair(
     function: Callable[[Any, Any], Any], first: Any, second: Any, pair: Callable[[], str]
 ) -> float:
-    """Return what a user's function says of two objects as a finite number.
+    """Return the value of a user's function on two objects as a finite float.
 
-    `pair` says which two they are, for the error; it is asked only then.
+    `pair` describes the two objects; it is called only for an error message.
     """
     try:
         value = function(first, second)
@@ -163,38 +160,38 @@ def call_on_pair(
 
 
 def check_same_length(first: Any, first_name: str, second: Any, second_name: str) -> None:
-    """Refuse two arguments that should pair row by row and do not."""
+    """Raise ValueError unless both arguments have the same number of rows."""
     if n_rows(first) != n_rows(second):
         raise ValueError(
             f"{first_name} has {n_rows(first)} rows and {second_name} has {n_rows(second)}, "
-            "but they pair row by row and must have as many."
+            "but they pair row by row and must have the same number."
         )
 
 
 def check_labels(labels: Any, name: str, rows: Any, rows_name: str) -> np.ndarray:
-    """Return `labels` as a 1-D array with one label a row."""
+    """Return `labels` as a 1-D array with one label per row."""
     array = np.asarray(labels)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be 1-D, one label a row, but {array.ndim}-D was given.")
+        raise ValueError(f"{name} must be 1-D, one label per row, but {array.ndim}-D was given.")
     check_same_length(rows, rows_name, array, name)
     return array
 
 
-def check_whole_number(value: Any, name: str, *, least: int = 1) -> int:
-    """Return `value` as an int of at least `least`."""
+def check_whole_number(value: Any, name: str, *, minimum: int = 1) -> int:
+    """Return `value` as an int of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, but {value!r} was given.")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, but {value} was given.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, but {value} was given.")
     return int(value)
 
 
-def check_number(value: Any, name: str, *, least: float, strictly: bool = False) -> float:
-    """Return `value` as a finite float of at least (`strictly`: above) `least`."""
+def check_number(value: Any, name: str, *, minimum: float, exclusive: bool = False) -> float:
+    """Return `value` as a finite float of at least (`exclusive`: above) `minimum`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, but {value!r} was given.")
-    if not np.isfinite(float(value)) or value < least or (strictly and value == least):
-        bound = f"above {least}" if strictly else f"at least {least}"
+    if not np.isfinite(float(value)) or value < minimum or (exclusive and value == minimum):
+        bound = f"above {minimum}" if exclusive else f"at least {minimum}"
         raise ValueError(f"{name} must be finite and {bound}, but {value} was given.")
     return float(value)
 
@@ -203,19 +200,19 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`."""
     known = list(choices)
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {_listed(known)}, but {value!r} was given.")
+        raise TypeError(f"{name} must be one of {_quoted(known)}, but {value!r} was given.")
     if value not in known:
         raise unknown_name(value, name, known)
     return value
 
 
 def unknown_name(value: str, name: str, known: Iterable[str]) -> ValueError:
-    """Return the error for a name that is not known: list the known, suggest the nearest."""
+    """Return the error for an unknown name: it lists the known names and suggests the closest."""
     known = list(known)
     nearest = get_close_matches(value, known, n=1)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    return ValueError(f"{name} must be one of {_listed(known)}, but {value!r} was given.{hint}")
+    return ValueError(f"{name} must be one of {_quoted(known)}, but {value!r} was given.{hint}")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted(names: Iterable[str]) -> str:
     return ", ".join(repr(name) for name in names)

@@ -1,4 +1,4 @@
-"""The errors and warnings that are ours, and the sentence for a missing extra."""
+"""Errors and warnings of likewise, and the import of optional packages."""
 
 from importlib import import_module
 from types import ModuleType
@@ -14,19 +14,19 @@ __all__ = [
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole, known and readable likewise model."""
+    """The file is not a complete and readable likewise model of a known version."""
 
 
 class NotFoldableError(ValueError):
-    """An index metric that would not reproduce the similarity exactly."""
+    """The index metric does not reproduce the similarity exactly."""
 
 
 class DatasetUnavailableError(OSError):
-    """A data set that is neither in the local folder nor to be downloaded."""
+    """The data set is not in the local folder and cannot be downloaded."""
 
 
 class ClusterLostError(ConnectionError):
-    """The scheduler of a Dask cluster, or all of its workers, cannot be reached any more."""
+    """The scheduler of a Dask cluster, or all of its workers, can no longer be reached."""
 
 
 class MissingExtraError(ImportError):
@@ -34,11 +34,11 @@ class MissingExtraError(ImportError):
 
 
 class InterruptedWarning(UserWarning):
-    """Long work was ended by Ctrl-C; what was done until then is kept."""
+    """A long computation was interrupted by Ctrl-C; its partial result is kept."""
 
 
 def require_extra(module: str, extra: str, purpose: str) -> ModuleType:
-    """Import an optional module, or say which extra brings it."""
+    """Import an optional module, or raise an error that names the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -172,7 +172,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
                 "fitting DBoost",
                 total=self.n_rounds * (len(folds) + anew),
                 unit="rounds",
-                keeps="the rounds so far",
+                partial_result="the rounds so far",
             ) as work,
         ):
             fitted = base.fitted(X)
@@ -285,17 +285,17 @@ class DBoost(ClassifierMixin, BaseEstimator):
         check_whole_number(self.n_rounds, "n_rounds")
         check_whole_number(self.n_pairs, "n_pairs")
         if self.n_prototypes is not None:
-            check_whole_number(self.n_prototypes, "n_prototypes", least=2)
+            check_whole_number(self.n_prototypes, "n_prototypes", minimum=2)
         check_choice(self.threshold, "threshold", ("free", "zero"))
         check_choice(self.search, "search", ("auto", "exact", "histogram"))
         check_whole_number(self.max_depth, "max_depth")
         if not isinstance(self.early_stopping, bool | np.bool_):
-            check_whole_number(self.early_stopping, "early_stopping", least=2)
+            check_whole_number(self.early_stopping, "early_stopping", minimum=2)
             self._check_budget()
-        fraction = check_number(self.validation_fraction, "validation_fraction", least=0)
+        fraction = check_number(self.validation_fraction, "validation_fraction", minimum=0)
         if not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must lie between 0 and 1, but is {fraction}.")
-        rate = check_number(self.learning_rate, "learning_rate", least=0)
+        rate = check_number(self.learning_rate, "learning_rate", minimum=0)
         if rate == 0:
             raise ValueError("learning_rate must be above 0, but is 0.")
         if self.n_jobs is not None:

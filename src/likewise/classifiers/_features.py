@@ -115,7 +115,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
             −1 for rows without a label.
         """
         check_choice(self.use, "use", ["auto", *_USE])
-        check_whole_number(self.cv, "cv", least=2)
+        check_whole_number(self.cv, "cv", minimum=2)
         classifier = self._linear_classifier()
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")

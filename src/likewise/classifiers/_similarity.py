@@ -104,7 +104,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         """
         rule = check_choice(self.rule, "rule", _RULES)
         check_whole_number(self.n_neighbors, "n_neighbors")
-        check_number(self.c, "c", least=0.0)
+        check_number(self.c, "c", minimum=0.0)
         base = self._given_similarity()
         X, y = self._check_training(X, y, base)
         classes, labels = np.unique(y, return_inverse=True)

@@ -92,7 +92,9 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         n_passes = self.n_passes
         with (
             show_progress(self.verbose),
-            LongWork("fitting Winnow", total=n_passes, unit="passes", keeps="these passes") as work,
+            LongWork(
+                "fitting Winnow", total=n_passes, unit="passes", partial_result="these passes"
+            ) as work,
         ):
             for turn in range(n_passes):
                 self._pass(X, y, self.epsilon / 2**turn)
@@ -158,9 +160,9 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         return self.classes_[best]
 
     def _check_parameters(self) -> None:
-        check_number(self.epsilon, "epsilon", least=0, strictly=True)
+        check_number(self.epsilon, "epsilon", minimum=0, exclusive=True)
         check_whole_number(self.n_passes, "n_passes")
-        if check_number(self.margin, "margin", least=0) >= 1:
+        if check_number(self.margin, "margin", minimum=0) >= 1:
             raise ValueError(f"margin must be below 1, but {self.margin} was given.")
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:

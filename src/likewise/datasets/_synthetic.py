@@ -99,7 +99,7 @@ def blobs_and_line(
     check_whole_number(n_samples, "n_samples")
     check_whole_number(n_features, "n_features")
     check_whole_number(n_centers, "n_centers")
-    check_whole_number(n_flips, "n_flips", least=0)
+    check_whole_number(n_flips, "n_flips", minimum=0)
     if n_flips > n_features:
         raise ValueError(
             f"n_flips must be at most n_features, {n_features}, but {n_flips} was given."

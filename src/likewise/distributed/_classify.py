@@ -14,8 +14,7 @@ from likewise.distributed._rows import RowBlocks, labels_here
 from likewise.distributed._search import Found, Search, neighbors_of, similarity_of_rows
 from likewise.distributed._sources import MemoryRows, Source, as_source, lies_elsewhere, load_rows
 from likewise.metrics import majority_votes
-from likewise.similarities import Matches
-from likewise.similarities._search import matches_of
+from likewise.similarities import Matches, matches_of
 
 
 class SimilarityClassifier(HasClient, classifiers.SimilarityClassifier):

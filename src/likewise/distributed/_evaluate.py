@@ -22,7 +22,7 @@ from likewise.evaluation._ranking import (
     report_of,
 )
 from likewise.evaluation._truth import Grades, SameLabel, check_seen, check_truth
-from likewise.similarities._search import matches_of
+from likewise.similarities import matches_of
 
 
 def evaluate_retrieval(

@@ -15,7 +15,7 @@ from likewise.distributed._client import HasClient
 from likewise.distributed._executor import mapped
 from likewise.distributed._rows import RowBlocks, labels_here
 from likewise.distributed._sources import lies_elsewhere, load_rows, stacked
-from likewise.similarities._rows import to_dense
+from likewise.similarities import to_dense
 
 
 class LandmarkFeatures(HasClient, features.LandmarkFeatures):

@@ -10,7 +10,7 @@ from likewise.distributed._executor import mapped
 from likewise.distributed._margins import SpreadMargins, SpreadSearch, targets_among, units_of
 from likewise.distributed._rows import RowBlocks, labels_here
 from likewise.distributed._sources import MemoryRows, lies_elsewhere, load_rows
-from likewise.supervision._targets import targets_of
+from likewise.supervision import targets_of
 
 
 class LMNN(HasClient, learners.LMNN):

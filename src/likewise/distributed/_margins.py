@@ -26,9 +26,8 @@ from likewise.learners.lmnn._impostors import (
 )
 from likewise.learners.lmnn._lmnn import in_units, steady_spread
 from likewise.learners.lmnn._objective import Margins
-from likewise.similarities import as_similarity
-from likewise.similarities._search import Best, joined
-from likewise.supervision._targets import best_of_class
+from likewise.similarities import Best, as_similarity, joined
+from likewise.supervision import best_of_class
 
 # Every group reads the rows of its impostors: few large groups read fewer rows twice than many.
 _ANCHORS_IN_GROUP = 32_768

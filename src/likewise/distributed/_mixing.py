@@ -30,8 +30,15 @@ from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import Evidence, State, added, copied
 from likewise.learners.online._early_stopping import Weighted
 from likewise.learners.online._triplet_batches import Feed
-from likewise.supervision import TripletSource, check_triplets, check_weights, triplets_of
-from likewise.supervision._triplets import COLUMNS, WEIGHT, read_file
+from likewise.supervision import (
+    COLUMNS,
+    WEIGHT,
+    TripletSource,
+    check_triplets,
+    check_weights,
+    read_file,
+    triplets_of,
+)
 
 _TRIPLETS_AT_A_TIME = 1024
 _TRIPLETS_IN_CHECK = 1_000_000

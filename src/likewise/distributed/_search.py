@@ -11,8 +11,15 @@ from likewise._validation import check_whole_number
 from likewise.distributed._executor import TASKS_AHEAD, Executor, Handle, connected, reduced
 from likewise.distributed._rows import RowBlocks
 from likewise.distributed._sources import load_rows
-from likewise.similarities import Matches, Similarity, as_similarity
-from likewise.similarities._search import Best, best_items, joined, matches_of
+from likewise.similarities import (
+    Best,
+    Matches,
+    Similarity,
+    as_similarity,
+    best_items,
+    joined,
+    matches_of,
+)
 
 
 def neighbors(

@@ -177,7 +177,9 @@ def compare(
     total = len(splits) * len(estimators)
     with (
         show_progress(verbose),
-        LongWork("comparing", total=total, unit="fits", keeps="the finished folds") as work,
+        LongWork(
+            "comparing", total=total, unit="fits", partial_result="the finished folds"
+        ) as work,
     ):
         for train, test in splits:
             fold = {}

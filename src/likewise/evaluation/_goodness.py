@@ -54,7 +54,7 @@ class Goodness:
 
     def gamma(self, epsilon: float) -> float:
         """Return the largest γ that all but a share `epsilon` of the examples reach."""
-        if check_number(epsilon, "epsilon", least=0) >= 1:
+        if check_number(epsilon, "epsilon", minimum=0) >= 1:
             raise ValueError(f"epsilon must be a share below 1, but {epsilon} was given.")
         known = np.sort(self._known)
         return float(known[int(epsilon * len(known) + 1e-9)])
@@ -139,7 +139,7 @@ def goodness(
     99 % of your examples are closer to their own class; margin 0.86
     """
     form = check_choice(form, "form", ["auto", "mean", "rank"])
-    check_whole_number(sample_size, "sample_size", least=2)
+    check_whole_number(sample_size, "sample_size", minimum=2)
     compared = compared_by(similarity)
     X = compared.check_queries(X, "X")
     if compared.takes == "matrix" and X.shape[0] != X.shape[1]:

@@ -18,8 +18,7 @@ from likewise.metrics import (
     recall_at,
     reciprocal_rank,
 )
-from likewise.similarities import Similarity, as_similarity
-from likewise.similarities._search import best_items, matches_of
+from likewise.similarities import Similarity, as_similarity, best_items, matches_of
 
 # row numbers of queries, and the values of each measure for them
 Measured: TypeAlias = tuple[np.ndarray, dict[str, np.ndarray]]

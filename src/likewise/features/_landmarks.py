@@ -208,7 +208,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         check_whole_number(self.n_landmarks, "n_landmarks")
         check_choice(self.select, "select", _SELECT)
         for share in self._shares():
-            if check_number(share, "boolean", least=0, strictly=True) >= 1:
+            if check_number(share, "boolean", minimum=0, exclusive=True) >= 1:
                 raise ValueError(f"boolean must be a share below 1, but {share} was given.")
         if not isinstance(self.keep_native, bool):
             check_choice(self.keep_native, "keep_native", ["auto"])

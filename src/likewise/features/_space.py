@@ -89,7 +89,7 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         if self.n_prototypes is not None:
             check_whole_number(self.n_prototypes, "n_prototypes")
         if self.width is not None:
-            check_number(self.width, "width", least=0, strictly=True)
+            check_number(self.width, "width", minimum=0, exclusive=True)
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
         base = as_dissimilarity(self.dissimilarity)

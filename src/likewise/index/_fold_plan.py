@@ -8,9 +8,16 @@ import numpy as np
 from likewise import kernels
 from likewise._validation import check_choice, is_sparse
 from likewise.exceptions import NotFoldableError
-from likewise.similarities import Bilinear, Foldable, Mahalanobis, Metric, Similarity
-from likewise.similarities._rows import inverse_lengths, to_unit_length
-from likewise.similarities._search import steady_map
+from likewise.similarities import (
+    Bilinear,
+    Foldable,
+    Mahalanobis,
+    Metric,
+    Similarity,
+    inverse_lengths,
+    steady_map,
+    to_unit_length,
+)
 
 Fold = Literal["auto", "query", "both", "rerank"]
 Stored = Literal["given", "unit", "folded"]

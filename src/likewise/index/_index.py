@@ -427,7 +427,7 @@ class Index:
             What was tried, and what was chosen; if nothing reaches the recall, the most thorough,
             with a warning.
         """
-        target = check_number(recall, "recall", least=0.0, strictly=True)
+        target = check_number(recall, "recall", minimum=0.0, exclusive=True)
         if target > 1:
             raise ValueError(f"recall must be at most 1, but {recall} was given.")
         k = check_whole_number(k, "k")

@@ -28,9 +28,9 @@ def sampling_error(
     0.018
     """
     check_whole_number(n_sampled, "n_sampled")
-    check_whole_number(n_all, "n_all", least=n_sampled)
-    check_number(span, "span", least=0)
-    if not 0 < check_number(confidence, "confidence", least=0) < 1:
+    check_whole_number(n_all, "n_all", minimum=n_sampled)
+    check_number(span, "span", minimum=0)
+    if not 0 < check_number(confidence, "confidence", minimum=0) < 1:
         raise ValueError(f"confidence must lie between 0 and 1, but {confidence} was given.")
     if n_sampled == n_all:
         return 0.0

@@ -66,8 +66,8 @@ def select(
     -------
     Selection
     """
-    budget = check_number(budget, "budget", least=0.0, strictly=True)
-    check_whole_number(n_folds, "n_folds", least=2)
+    budget = check_number(budget, "budget", minimum=0.0, exclusive=True)
+    check_whole_number(n_folds, "n_folds", minimum=2)
     labels = check_classes(labels)
     columns = Columns() if columns is None else columns
     seen = clone(columns).fit(rows)  # refuses, before any work, what cannot be learned from
@@ -93,7 +93,7 @@ def select(
             f"comparing, {budget:.0f} s at most",
             total=n_steps(tried, n_folds),
             unit="fits",
-            keeps="the best so far",
+            partial_result="the best so far",
         ) as work,
         warnings.catch_warnings(),
     ):

@@ -115,7 +115,7 @@ def select_triplets(
             raise unknown_name(name, "learner", TRIPLET_LEARNERS)
     if not learners:
         raise ValueError("learners is empty; at least one is needed.")
-    check_whole_number(n_folds, "n_folds", least=2)
+    check_whole_number(n_folds, "n_folds", minimum=2)
     Q, P = _sides(queries, items)
     triplets = check_triplets(triplets, Q, P)
     weights = None if weights is None else check_weights(weights, triplets)
@@ -146,7 +146,7 @@ def select_triplets(
             "comparing",
             total=n_folds * len(learners) + 1,
             unit="fits",
-            keeps="the splits that were finished",
+            partial_result="the splits that were finished",
         ) as work,
         warnings.catch_warnings(),
     ):

@@ -18,9 +18,31 @@ from likewise.similarities._offsets import (
     with_rows,
 )
 from likewise.similarities._ranked import Naive, Ranked, compared_by, similarity_among
+from likewise.similarities._rows import (
+    frozen_map,
+    inverse_lengths,
+    lengths,
+    map_rows,
+    paired_products,
+    products,
+    ratio,
+    sums,
+    to_dense,
+    to_unit_length,
+)
+from likewise.similarities._search import (
+    NO_ITEM,
+    Best,
+    best_items,
+    joined,
+    matches_of,
+    steady_map,
+)
 
 __all__ = [
     "NAMED",
+    "NO_ITEM",
+    "Best",
     "Bilinear",
     "Explanation",
     "Foldable",
@@ -37,12 +59,26 @@ __all__ = [
     "Term",
     "as_objects",
     "as_similarity",
+    "best_items",
     "check_item_ids",
     "compared_by",
     "exact_scores",
     "from_callable",
     "from_distance",
+    "frozen_map",
+    "inverse_lengths",
+    "joined",
+    "lengths",
+    "map_rows",
+    "matches_of",
     "moved_items",
+    "paired_products",
+    "products",
+    "ratio",
     "similarity_among",
+    "steady_map",
+    "sums",
+    "to_dense",
+    "to_unit_length",
     "with_rows",
 ]

@@ -74,7 +74,7 @@ class ItemOffsets:
             )
         if (counts <= 0).any():
             raise ValueError("counts must be above 0: an item that was not judged has no offset.")
-        gamma = check_number(self.gamma, "gamma", least=0)
+        gamma = check_number(self.gamma, "gamma", minimum=0)
         arrays = (frozen_rows(array) for array in (directions, counts, center))
         for name, value in zip(("directions", "counts", "center"), arrays, strict=True):
             object.__setattr__(self, name, value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from likewise import kernels
 from likewise._progress import LongWork
-from likewise._threads import Room, for_each, slices
+from likewise._threads import ScratchArray, for_each, slices
 from likewise._validation import Rows, is_sparse
 from likewise.similarities._matches import Matches
 from likewise.similarities._rows import map_rows, products
@@ -223,7 +223,7 @@ class ProductScorer:
         self._queries, self._items = queries, items
         self._is_distance = is_distance
         self._dtype = np.dtype(dtype)
-        self._for_products = Room()
+        self._for_products = ScratchArray()
         if is_distance:
             some = items(slice(0, min(n_items, _ITEMS_IN_BLOCK)))
             self._shift = some.mean(axis=0, dtype=np.float64).astype(some.dtype)
@@ -302,7 +302,7 @@ class ProductScorer:
             left = self._side(own)
         slack = self._slack(np.sqrt(squares), longest, left.shape[1])
         for part in slices(len(rows), size):
-            block = self._for_products.lend((len(left), part.stop - part.start), self._dtype)
+            block = self._for_products.get((len(left), part.stop - part.start), self._dtype)
             with np.errstate(over="ignore", invalid="ignore"):  # see _slack
                 np.matmul(left, right[part].T, out=block)
             yield part, block, slack

@@ -10,29 +10,37 @@ from likewise.supervision._sampling import (
     position_weights,
     weights_at,
 )
-from likewise.supervision._targets import check_targets, target_neighbors
+from likewise.supervision._targets import best_of_class, check_targets, target_neighbors, targets_of
 from likewise.supervision._triplets import (
+    COLUMNS,
+    WEIGHT,
     TripletStream,
     check_triplets,
     check_weights,
+    read_file,
     triplets_of,
 )
 
 __all__ = [
+    "COLUMNS",
     "N_SPLITS",
+    "WEIGHT",
     "HoldOut",
     "LabelTriplets",
     "RelevanceTriplets",
     "TripletSource",
     "TripletStream",
+    "best_of_class",
     "check_relevance",
     "check_targets",
     "check_triplets",
     "check_weights",
     "click_triplets",
     "position_weights",
+    "read_file",
     "relevant_items",
     "target_neighbors",
+    "targets_of",
     "triplets_of",
     "weights_at",
 ]

@@ -119,7 +119,7 @@ class RelevanceTriplets:
 
         grades = check_relevance(relevance)
         check_choice(negatives, "negatives", ("unjudged", "judged"))
-        if check_number(hard, "hard", least=0) > 1:
+        if check_number(hard, "hard", minimum=0) > 1:
             raise ValueError(f"hard must be at most 1, but {hard} was given.")
         self._hard = hard
         self._judged_only = negatives == "judged"
@@ -290,8 +290,8 @@ def position_weights(positions: Any, *, bias: float = 1.0, most: float = 20.0) -
     places = np.asarray(positions)
     if places.dtype.kind not in "iu" or (places.size and places.min() < 1):
         raise ValueError("positions must be whole numbers from 1.")
-    check_number(bias, "bias", least=0)
-    check_number(most, "most", least=1)
+    check_number(bias, "bias", minimum=0)
+    check_number(most, "most", minimum=1)
     return np.minimum(places.astype(np.float64) ** bias, most)
 
 
@@ -327,7 +327,7 @@ def click_triplets(
     >>> weights
     array([2., 2.])
     """
-    check_whole_number(n_after, "n_after", least=0)
+    check_whole_number(n_after, "n_after", minimum=0)
     which, query, item, position, clicked = _impressions(impressions)
     weights = position_weights(position, bias=bias)
     order = np.lexsort((position, which))

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from likewise._validation import take
-from likewise.similarities import Similarity
-from likewise.similarities._search import NO_ITEM, Best, best_items, joined
+from likewise.similarities import NO_ITEM, Best, Similarity, best_items, joined
 
 
 def target_neighbors(

@@ -23,7 +23,9 @@ def lower_bound(margins: Margins, search: ImpostorSearch, L: np.ndarray) -> floa
     L = _with_all_directions(L)
     best = 0.0
     total = len(_WIDTHS) * _MOST_STEPS
-    with LongWork("certifying", total=total, unit="steps", keeps="the best bound so far") as work:
+    with LongWork(
+        "certifying", total=total, unit="steps", partial_result="the best bound so far"
+    ) as work:
         for width in _WIDTHS:
             search.renew(L)
             descent = Descent(partial(margins.cost_and_gradient, width=width), L)

@@ -7,10 +7,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from likewise import kernels
-from likewise._threads import Room, for_each, slices
+from likewise._threads import ScratchArray, for_each, slices
 from likewise.learners.lmnn._objective import Margins
-from likewise.similarities import as_similarity
-from likewise.similarities._search import Best
+from likewise.similarities import Best, as_similarity
 
 Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # CSR: where each row's begin, and the rows
 
@@ -188,14 +187,14 @@ def impostor_pairs(
     ]
     found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32),) * 2] * len(pairs)
     counts = np.zeros(len(pairs), np.int64)
-    for_distances = Room()
+    for_distances = ScratchArray()
 
     def work(number: int) -> None:
         if most is not None and counts.sum() > most:
             return
         rows, columns = pairs[number]
         shape = rows.stop - rows.start, columns.stop - columns.start
-        distances = for_distances.lend(shape, Z.dtype)
+        distances = for_distances.get(shape, Z.dtype)
         np.matmul(left[rows], right[columns].T, out=distances)
         begins = first + rows.start, first_other + columns.start
         room, count = 0, _ROOM_FOR_PAIRS

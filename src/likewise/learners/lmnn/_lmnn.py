@@ -193,9 +193,9 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_whole_number(self.n_neighbors, "n_neighbors")
-        check_number(self.c, "c", least=0, strictly=True)
+        check_number(self.c, "c", minimum=0, exclusive=True)
         check_whole_number(self.max_iter, "max_iter")
-        check_number(self.tol, "tol", least=0)
+        check_number(self.tol, "tol", minimum=0)
         if self.n_components is not None:
             check_whole_number(self.n_components, "n_components")
         if self.n_jobs is not None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from likewise import kernels
-from likewise._threads import Room, for_each, slices
+from likewise._threads import ScratchArray, for_each, slices
 
 _ROWS_IN_BLOCK = 1024
 _EDGES_IN_BLOCK = 65_536
@@ -159,12 +159,12 @@ class Margins:
         """Return (Laplacian · Z)ᵀ X in double precision, summed piece by piece."""
         pieces = list(slices(len(Z), max(_ROWS_IN_BLOCK, -(-len(Z) // _PARTIAL_SUMS))))
         sums = np.zeros((len(pieces), Z.shape[1], self.X.shape[1]))
-        for_forces = Room()
+        for_forces = ScratchArray()
 
         def work(number: int) -> None:
             piece = pieces[number]
             for block in slices(piece.stop, _ROWS_IN_BLOCK, start=piece.start):
-                forces = for_forces.lend((block.stop - block.start, Z.shape[1]), Z.dtype)
+                forces = for_forces.get((block.stop - block.start, Z.shape[1]), Z.dtype)
                 kernels.edge_forces(Z, *self._incidence, weights, block.start, forces)
                 sums[number] += forces.T @ self.X[block]
 

@@ -62,7 +62,7 @@ def minimize_margins(
     history = [_milestone(0, best, margins, began)]
     converged = False
     with LongWork(
-        "fitting LMNN", total=max_iter, unit="steps", keeps="the best map so far"
+        "fitting LMNN", total=max_iter, unit="steps", partial_result="the best map so far"
     ) as work:
         widths = list(_hinge_widths(tol))
         for width in widths[-1:] if warm else widths:

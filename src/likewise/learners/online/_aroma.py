@@ -17,7 +17,7 @@ from likewise._validation import (
 from likewise.learners._informative import least_certain, probability
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import DiagonalState, FactoredState
-from likewise.similarities._rows import paired_products, to_unit_length
+from likewise.similarities import paired_products, to_unit_length
 from likewise.supervision import check_triplets, triplets_of
 
 _TRIPLETS_AT_A_TIME = 4096
@@ -205,8 +205,8 @@ class AROMA(OnlineLearner):
 
     def _check_parameters(self) -> None:
         check_choice(self.covariance, "covariance", ("diagonal", "factored"))
-        check_number(self.r, "r", least=0, strictly=True)
-        if check_number(self.forget, "forget", least=0) > 1:
+        check_number(self.r, "r", minimum=0, exclusive=True)
+        if check_number(self.forget, "forget", minimum=0) > 1:
             raise ValueError(f"forget must be at most 1, but {self.forget} was given.")
         super()._check_parameters()
 

@@ -267,8 +267,8 @@ class OnlineLearner(TripletLearner):
         check_whole_number(self.n_triplets, "n_triplets")
         check_choice(self.new_items, "new_items", NEW_ITEMS)
         check_choice(self.negatives, "negatives", ("unjudged", "judged"))
-        check_number(self.validation_fraction, "validation_fraction", least=0, strictly=True)
-        check_number(self.hard_negatives, "hard_negatives", least=0)
+        check_number(self.validation_fraction, "validation_fraction", minimum=0, exclusive=True)
+        check_number(self.hard_negatives, "hard_negatives", minimum=0)
         for name in ("validation_fraction", "hard_negatives"):
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, but {getattr(self, name)} was given.")

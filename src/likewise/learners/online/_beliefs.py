@@ -14,7 +14,7 @@ from likewise import kernels
 from likewise._threads import slices
 from likewise._validation import is_sparse
 from likewise.learners.online._triplet_batches import Feed
-from likewise.similarities._rows import paired_products
+from likewise.similarities import paired_products
 
 AnyState = TypeVar("AnyState", bound="State")
 Evidence: TypeAlias = tuple[Any, ...]  # arrays, and for OASIS a number

@@ -98,7 +98,7 @@ class OASIS(OnlineLearner):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        check_number(self.C, "C", least=0, strictly=True)
+        check_number(self.C, "C", minimum=0, exclusive=True)
         super()._check_parameters()
 
     def _kind_of_state(self) -> type[OasisState]:

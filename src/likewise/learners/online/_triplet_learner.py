@@ -213,7 +213,9 @@ class TripletLearner(BaseEstimator):
         return self
 
     def _work(self, total: int) -> LongWork:
-        return LongWork("learning", total=total, unit="triplets", keeps="what was learned so far")
+        return LongWork(
+            "learning", total=total, unit="triplets", partial_result="what was learned so far"
+        )
 
     def _learn(self, blocks: Iterable[Weighted], feed: Feed, work: LongWork) -> float:
         """Take in blocks of triplets until they end or someone presses Ctrl-C; return the loss."""

@@ -8,7 +8,7 @@ import numpy as np
 from likewise._threads import single_threaded_blas, slices
 from likewise._validation import Rows, check_number, check_rows, check_whole_number, take
 from likewise.learners._informative import least_certain, probability
-from likewise.similarities._rows import frozen_map, map_rows, paired_products, to_unit_length
+from likewise.similarities import frozen_map, map_rows, paired_products, to_unit_length
 from likewise.supervision import check_triplets, triplets_of
 
 _TRIPLETS_AT_A_TIME = 4096
@@ -51,7 +51,7 @@ class RidgeBelief:
             raise ValueError(f"W must be a matrix, but has shape {W.shape}.")
         if A.shape != (W.shape[0], W.shape[0]):
             raise ValueError(f"A must have shape {(W.shape[0],) * 2}, but has shape {A.shape}.")
-        variance = check_number(self.variance, "variance", least=0)
+        variance = check_number(self.variance, "variance", minimum=0)
         if not np.isfinite(variance):
             raise ValueError(f"variance must be finite, but {variance} was given.")
         if not isinstance(self.normalize, bool):

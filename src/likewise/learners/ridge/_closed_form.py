@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from likewise._validation import Rows, is_sparse
-from likewise.similarities._rows import (
+from likewise.similarities import (
     lengths,
     map_rows,
     paired_products,

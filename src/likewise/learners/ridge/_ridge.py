@@ -36,8 +36,14 @@ from likewise.learners.ridge._closed_form import (
     offset_directions,
     relevance_path,
 )
-from likewise.similarities import Bilinear, ItemOffsets, check_item_ids
-from likewise.similarities._rows import map_rows, products, to_unit_length
+from likewise.similarities import (
+    Bilinear,
+    ItemOffsets,
+    check_item_ids,
+    map_rows,
+    products,
+    to_unit_length,
+)
 from likewise.supervision import (
     N_SPLITS,
     HoldOut,
@@ -303,7 +309,7 @@ class RidgeSimilarity(BaseEstimator):
         if self.alpha != "auto":
             if isinstance(self.alpha, str):
                 raise ValueError(f"alpha must be 'auto' or a number, but {self.alpha!r} was given.")
-            check_number(self.alpha, "alpha", least=0, strictly=True)
+            check_number(self.alpha, "alpha", minimum=0, exclusive=True)
         if not isinstance(self.normalize, bool | np.bool_):
             raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
 
@@ -482,7 +488,9 @@ def _scores_by_classes(path: RidgePath, alpha: float) -> Callable[[Any, Any], np
 
 def _splits() -> Iterator[int]:
     """Count the splits, with progress; Ctrl-C leaves those that are done."""
-    with LongWork("validating", total=N_SPLITS, unit="splits", keeps="the finished splits") as work:
+    with LongWork(
+        "validating", total=N_SPLITS, unit="splits", partial_result="the finished splits"
+    ) as work:
         for split in range(N_SPLITS):
             yield split
             work.advance()

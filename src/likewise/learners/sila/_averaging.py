@@ -7,7 +7,7 @@ import numpy as np
 
 from likewise._threads import slices
 from likewise._validation import Rows, is_sparse
-from likewise.similarities._rows import to_dense
+from likewise.similarities import to_dense
 
 Form = Literal["diagonal", "symmetric", "square"]
 

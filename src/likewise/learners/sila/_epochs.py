@@ -12,8 +12,7 @@ from likewise._validation import Rows
 from likewise.learners.sila._averaging import VotedSum
 from likewise.learners.sila._perceptron import Visits
 from likewise.metrics import majority_votes
-from likewise.similarities import Bilinear
-from likewise.similarities._rows import to_unit_length
+from likewise.similarities import Bilinear, to_unit_length
 
 _SCORES_AT_A_TIME = 4_000_000
 

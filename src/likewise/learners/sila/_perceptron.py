@@ -20,7 +20,7 @@ import numpy as np
 from likewise import kernels
 from likewise._validation import Rows, is_sparse
 from likewise.learners.sila._averaging import Form, Updates, VotedSum
-from likewise.similarities._rows import (
+from likewise.similarities import (
     map_rows,
     paired_products,
     products,

@@ -175,7 +175,7 @@ class SiLA(BaseEstimator):
         check_whole_number(self.n_epochs, "n_epochs")
         if self.tail is not None:
             check_whole_number(self.tail, "tail")
-        check_number(self.validation_fraction, "validation_fraction", least=0, strictly=True)
+        check_number(self.validation_fraction, "validation_fraction", minimum=0, exclusive=True)
         if self.validation_fraction >= 1:
             raise ValueError(
                 f"validation_fraction must be below 1, but {self.validation_fraction} was given."
@@ -284,7 +284,9 @@ class SiLA(BaseEstimator):
         total = self.n_epochs
         with (
             show_progress(self.verbose),
-            LongWork("fitting SiLA", total=total, unit="epochs", keeps="the epochs so far") as work,
+            LongWork(
+                "fitting SiLA", total=total, unit="epochs", partial_result="the epochs so far"
+            ) as work,
         ):
             for _ in range(0, total, at_once):
                 if work.interrupted:

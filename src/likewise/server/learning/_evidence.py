@@ -9,7 +9,7 @@ from likewise.server.learning._gate import split_of
 from likewise.server.learning._pages import Pages
 from likewise.server.store import Store
 from likewise.server.store._records import Entry, Page
-from likewise.similarities._rows import to_unit_length
+from likewise.similarities import to_unit_length
 
 Query = int | bytes  # a revision, or the float32 bytes of a vector
 

@@ -9,8 +9,7 @@ from likewise._files import from_bytes
 from likewise.learners._arguments import starting_form
 from likewise.server.learning._pages import JudgedPages, Pages
 from likewise.server.store import Store
-from likewise.similarities import Bilinear
-from likewise.similarities._rows import paired_products
+from likewise.similarities import Bilinear, paired_products
 
 BASE = 1  # the version that the model file holds
 _ROWS_AT_A_TIME = 8_192

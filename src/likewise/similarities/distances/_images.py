@@ -34,7 +34,7 @@ class ImageDistance(Dissimilarity):
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number(self.sigma, "sigma", least=0, strictly=True)
+        check_number(self.sigma, "sigma", minimum=0, exclusive=True)
 
     @property
     def takes(self) -> Literal["rows"]:
@@ -83,8 +83,8 @@ class TangentDistance(Dissimilarity):
     stiffness: float = 0.01
 
     def __post_init__(self) -> None:
-        check_number(self.smoothing, "smoothing", least=0)
-        check_number(self.stiffness, "stiffness", least=0, strictly=True)
+        check_number(self.smoothing, "smoothing", minimum=0)
+        check_number(self.stiffness, "stiffness", minimum=0, exclusive=True)
 
     @property
     def takes(self) -> Literal["rows"]:

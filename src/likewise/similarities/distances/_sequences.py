@@ -32,9 +32,9 @@ class AlignmentDistance(Dissimilarity):
     gap: float = 1.0
 
     def __post_init__(self) -> None:
-        check_number(self.match, "match", least=0, strictly=True)
-        check_number(self.mismatch, "mismatch", least=0)
-        check_number(self.gap, "gap", least=0, strictly=True)
+        check_number(self.match, "match", minimum=0, exclusive=True)
+        check_number(self.mismatch, "mismatch", minimum=0)
+        check_number(self.gap, "gap", minimum=0, exclusive=True)
 
     @property
     def parallel(self) -> bool:

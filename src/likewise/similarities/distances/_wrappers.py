@@ -30,7 +30,7 @@ def quantize(dissimilarity: Any, levels: Any) -> "QuantizedDistance":
     """
     base = as_dissimilarity(dissimilarity)
     if np.ndim(levels) == 0:
-        return QuantizedDistance(base, check_whole_number(levels, "levels", least=2))
+        return QuantizedDistance(base, check_whole_number(levels, "levels", minimum=2))
     bounds = np.asarray(levels)
     return QuantizedDistance(base, bounds.size + 1, bounds)
 
@@ -65,7 +65,7 @@ class QuantizedDistance(Dissimilarity):
 
     def __post_init__(self) -> None:
         _check_base(self.base)
-        check_whole_number(self.n_levels, "levels", least=2)
+        check_whole_number(self.n_levels, "levels", minimum=2)
         if self.bounds is None:
             return
         bounds = np.array(self.bounds, dtype=np.float64)
