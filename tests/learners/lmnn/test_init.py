@@ -55,7 +55,7 @@ def test_a_given_map_is_taken_and_not_shared(rows, rng):
         (np.ones(4), None, ValueError, r"has shape \(4,\)"),
         (None, None, ValueError, r"init must be an array of shape .* but has shape \(\)"),
         (np.full((4, 4), np.nan), None, ValueError, "init holds NaN or infinity"),
-        (np.zeros((4, 4)), None, ValueError, "init is zero everywhere"),
+        (np.zeros((4, 4)), None, ValueError, "init must not be zero everywhere"),
     ],
 )
 def test_what_cannot_be_a_start_is_refused(rows, init, size, error, message):
