@@ -13,7 +13,14 @@ from sklearn.utils.validation import validate_data
 
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each
-from likewise._validation import Rows, check_choice, check_number, check_whole_number, is_sparse
+from likewise._validation import (
+    Rows,
+    check_choice,
+    check_classes,
+    check_number,
+    check_whole_number,
+    is_sparse,
+)
 from likewise.learners.sila._averaging import BestAverage, Form, Norm, Updates, VotedSum
 from likewise.learners.sila._perceptron import (
     Perceptron,
@@ -191,9 +198,7 @@ class SiLA(BaseEstimator):
             ensure_min_samples=2,
         )  # fmt: skip
         check_classification_targets(y)
-        present = np.unique(y)
-        if len(present) < 2:
-            raise ValueError(f"y has one class, {present[0]!s}; at least two classes are needed.")
+        check_classes(y)
         X = _base(self.norm).check_queries(X, "X")
         if self.form != "diagonal" and X.shape[1] > _MAX_FEATURES:
             raise ValueError(
