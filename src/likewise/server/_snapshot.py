@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise._files import from_bytes
+from likewise._validation import sample_rows
 from likewise.index import Index
 from likewise.index import Snapshot as IndexSnapshot
 from likewise.server._model import ServedModel
@@ -64,9 +65,7 @@ class Catalog:
 
     def sample(self, n: int) -> np.ndarray:
         """Return the sorted rows of at most `n` items, drawn with a fixed seed."""
-        if len(self) <= n:
-            return np.arange(len(self))
-        return np.sort(np.random.default_rng(0).choice(len(self), n, replace=False))
+        return sample_rows(len(self), n)
 
 
 @dataclass(frozen=True, eq=False)
