@@ -178,7 +178,9 @@ class Client:
         self, strategy: Literal["informative", "random"] = "informative"
     ) -> schemas.Question:
         """Return the next question to ask a person."""
-        return self._request(schemas.Question, "GET", "/v1/teach/next", params={"strategy": strategy})
+        return self._request(
+            schemas.Question, "GET", "/v1/teach/next", params={"strategy": strategy}
+        )
 
     def models(self) -> schemas.Models:
         """Return all versions, the newest first."""

@@ -142,10 +142,10 @@ class AccessControl:
 
     def _check(self, scope: Any) -> None:
         headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
-        origin = headers.get("origin")
-        if origin is not None and method in _CHANGING_METHODS:
-            if origin.lower().partition("://")[2] != headers.get("host", "").lower():
-                raise HTTPException(403, "requests from other sites must not change anything.")
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        foreign = origin is not None and origin.lower().partition("://")[2] != host
+        if foreign and method in _CHANGING_METHODS:
+            raise HTTPException(403, "requests from other sites must not change anything.")
         if self._token is not None and path.startswith(_PROTECTED_PATHS):
             scheme, _, token = headers.get("authorization", "").partition(" ")
             equal = compare_digest(token.strip().encode("latin-1"), self._token)

@@ -12,7 +12,8 @@ from likewise.server.api._state import Shared, State, run_single_threaded
 from likewise.server.store import StoredItem, Verdict, VersionInfo
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.Error} for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
+    status: {"model": schemas.Error}
+    for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
 }
 router = APIRouter(prefix="/v1", responses=ERRORS)
 
@@ -77,7 +78,7 @@ async def undo_feedback(key: FeedbackKey, state: Shared) -> schemas.Undone:
 async def teach_next(
     state: Shared, strategy: Annotated[Literal["informative", "random"], Query()] = "informative"
 ) -> schemas.Question:
-    """Return a question: is left or right more similar to the query?"""
+    """Return a question: which of two items is more similar to the query."""
     return await state.search(_question, state, strategy)
 
 

@@ -175,7 +175,7 @@ class ItemView(BaseModel):
 
 
 class Question(BaseModel):
-    """A comparison to ask a person: is left or right more similar to the query?"""
+    """A question for a person: which of two items is more similar to the query."""
 
     query: ItemView
     left: ItemView

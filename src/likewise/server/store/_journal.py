@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from time import time
-from typing import Any
 
 from likewise.server.store._database import Database
 from likewise.server.store._records import AlreadyExists, Entry, NotFound, Page
