@@ -148,9 +148,8 @@ def test_a_ridge_that_learning_starts_from_does_not_know_what_is_held_out(
 
     class Noted(lw.RidgeSimilarity):
         def fit(self, X, y):
-            known.append(
-                [(row, row) for row in np.flatnonzero((X[:, None] == Q).all(axis=2)) % 180]
-            )
+            rows = (X[:, None] == Q).all(axis=2).argmax(axis=1)
+            known.append(np.column_stack([rows, rows]))
             return super().fit(X, y)
 
         def fit_relevance(self, grades, *given, **named):
