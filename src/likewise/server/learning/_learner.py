@@ -13,6 +13,7 @@ from likewise._files import from_bytes
 from likewise._threads import single_threaded_blas
 from likewise.server.learning._aroma import SPLIT, AromaMethod
 from likewise.server.learning._gate import (
+    MIN_QUERIES,
     CandidateSchedule,
     Scores,
     choose_candidate,
@@ -116,7 +117,7 @@ class Learner:
                     live,
                     self._method.splits,
                 )
-            if means[0].shape[1] == 0:
+            if means[0].shape[1] < MIN_QUERIES:  # an AROMA version has scores for one split only
                 return
             form, step, verdict = choose_candidate(*means, live=number, test=tests + 1)
             candidate = self._method.candidate(form, step, pages, verdict)
