@@ -168,7 +168,7 @@ class Served:
             {key: value for key, value in row.items() if isinstance(value, _PLAIN)}
             for row in piece.to_pylist()
         ]
-        seen = self.columns.shown(piece) if self.columns is not None else None
+        seen = self.columns.display(piece) if self.columns is not None else None
         if isinstance(seen, np.ndarray):
             pixels = _pixels(self.columns)
             cells = [
