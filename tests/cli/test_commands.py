@@ -18,7 +18,7 @@ def test_compare_prints_a_table_with_baselines_and_references(run, flowers):
     code, out, _ = run("compare", flowers / "flowers.csv", "-t", "species", "--learner", "sila",
                        *SHORT, "--quiet")  # fmt: skip
     assert code == 0
-    for name in ("Euclidean kNN", "cosine kNN", "SiLA", "RBF SVM", "Expected accuracy of the choice"):
+    for name in ("Euclidean kNN", "cosine kNN", "SiLA", "RBF SVM", "Expected accuracy"):
         assert name in out
     assert "LMNN" not in out
     assert os.listdir() == []

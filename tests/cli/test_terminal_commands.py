@@ -47,7 +47,13 @@ def test_fit_shows_progress_and_leaves_a_model_and_a_report(flowers, tmp_path):
     assert "fits/s" in ended.text
     assert "━" in ended.text  # a bar, drawn in place
     assert "\x1b[" in ended.raw
-    for name in ("Euclidean kNN", "cosine kNN", "LMNN *", "logistic regression", "gradient boosting"):
+    for name in (
+        "Euclidean kNN",
+        "cosine kNN",
+        "LMNN *",
+        "logistic regression",
+        "gradient boosting",
+    ):
         assert name in ended.text
     assert "model: model.safetensors" in ended.text
     assert "report: report.html" in ended.text
