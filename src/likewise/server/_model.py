@@ -10,7 +10,7 @@ import numpy as np
 from likewise import _files
 from likewise._validation import is_sparse
 from likewise.learners import AROMA
-from likewise.report._charts import png_address
+from likewise.report import png_address
 from likewise.server.api._schemas import MAX_NUMBER
 from likewise.server.store import InvalidRequest, NotSupported
 from likewise.similarities import Bilinear, Similarity
@@ -173,7 +173,7 @@ class ServedModel:
             {key: value for key, value in row.items() if isinstance(value, _SCALARS)}
             for row in part.to_pylist()
         ]
-        shown = self.columns.shown(part) if self.columns is not None else None
+        shown = self.columns.display(part) if self.columns is not None else None
         if isinstance(shown, np.ndarray):
             pixels = _image_columns(self.columns)
             cells = [
@@ -281,19 +281,19 @@ def _split_ids(table: Any, id_column: str) -> tuple[list[Any], Any]:
 
 def _numeric_features(rows: Any, label: str | None) -> tuple[np.ndarray, list[str]]:
     """Return the numeric and vector columns of a table as one matrix, and its feature names."""
-    from likewise.tables._frame import as_frame
+    from likewise.tables import as_frame
 
     frame = as_frame(rows)
     parts: list[np.ndarray] = []
     names: list[str] = []
     for name in frame.names:
-        holds = frame.holds(name)
+        kind = frame.kind(name)
         if name == label:
             continue
-        if holds == "numbers":
+        if kind == "numbers":
             parts.append(frame.numbers([name]))
             names.append(name)
-        elif holds == "vectors":
+        elif kind == "vectors":
             try:
                 vectors = np.array(frame.values(name), dtype=np.float64)
             except (TypeError, ValueError) as error:
