@@ -26,6 +26,8 @@ anything else                        is handed on in ``Dataset.extra``
 
 from likewise.datasets._balance import balance
 from likewise.datasets._catalogue import CatalogueRow, catalogue, names
+from likewise.datasets._folder import read_arrays
+from likewise.datasets._layout import dataset_from_arrays
 from likewise.datasets._load import load
 from likewise.datasets._records import Dataset, Retrieval
 from likewise.datasets._retrieval import load_retrieval
@@ -39,7 +41,9 @@ __all__ = [
     "blobs_and_line",
     "catalogue",
     "circle",
+    "dataset_from_arrays",
     "load",
     "load_retrieval",
     "names",
+    "read_arrays",
 ]
