@@ -62,8 +62,8 @@ class _Filled:
         self.similarity = likewise.Bilinear(W if learned else 1.0, "cosine")
         name, place = case["engine"], {}
         if name == "faiss in cells":  # as it would be beyond 200,000 items
-            few = partial(_kinds.FaissEngine, n_flat=10_000)
-            _kinds.KINDS["faiss"] = _engine.Kind("faiss", ("inner_product", "euclidean"), few)
+            few = partial(_choice.FaissEngine, n_flat=10_000)
+            _choice.ENGINES["faiss"] = _engine.Kind("faiss", ("inner_product", "euclidean"), few)
             name = "faiss"
         if name == "pgvector":
             place = {"url": _postgres()}
@@ -107,7 +107,7 @@ def _bare(case: dict[str, Any], data: Any, *, learned: bool) -> Any:
 
 
 def _bare_search(engine: str, filled: _Filled, folded: np.ndarray, items: np.ndarray) -> Any:
-    k, store = filled.k, filled.index._live.store
+    k, store = filled.k, filled.index.snapshot.store
     if engine == "exact":
         unit = items / np.linalg.norm(items, axis=1, keepdims=True)
 
