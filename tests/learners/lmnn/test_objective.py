@@ -1,0 +1,166 @@
+"""The cost of margins over a map, its gradient, and the search for impostors."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.oracles import energy
+from tests.oracles import lmnn as oracle
+from threadpoolctl import threadpool_limits
+
+import likewise as lw
+from likewise._threads import limit_threads
+from likewise.learners.lmnn import _impostors, _objective
+from likewise.learners.lmnn._impostors import ImpostorSearch, find_impostors
+from likewise.learners.lmnn._objective import Margins
+from likewise.supervision import target_neighbors
+
+
+def make_problem(rng, sizes=(9, 6, 4, 1), width=4, k=3, dtype=np.float64):
+    """Return rows with ties and doubles, labels and targets; a class of one has none."""
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    X = rng.normal(size=(len(labels), width)) + 0.7 * labels[:, None]
+    X[1], X[3] = X[0], X[-1]
+    targets = np.full((len(X), k), -1)
+    for i, found in enumerate(oracle_targets(X, labels, k)):
+        targets[i, : len(found)] = found
+    return X.astype(dtype), labels, targets
+
+
+def oracle_targets(X, labels, k):
+    return energy.targets(energy.squared_distances(X, X), labels, k)
+
+
+def ready(X, labels, targets, c, L):
+    margins = Margins(X, np.arange(len(X)), targets, c)
+    search = ImpostorSearch(margins, labels, None)
+    search.renew(L)
+    return margins, search
+
+
+@pytest.mark.parametrize("n_components", [4, 2])
+@pytest.mark.parametrize("c", [0.2, 7.0])
+def test_the_objective_is_the_printed_one(rng, c, n_components):
+    X, labels, targets = make_problem(rng)
+    parts = oracle.label_triplets(labels, targets)
+    for scale in (0.1, 1.0, 3.0):
+        L = scale * rng.normal(size=(n_components, 4))
+        _, search = ready(X, labels, targets, c, L)
+        assert_allclose(search.renew(L), oracle.objective(L, X, *parts, c), rtol=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.03, 0.3])
+@pytest.mark.parametrize("c", [0.2, 7.0])
+def test_the_smoothed_cost_and_its_gradient_are_the_printed_ones(rng, c, width):
+    X, labels, targets = make_problem(rng)
+    parts = oracle.label_triplets(labels, targets)
+    for n_components in (4, 2):
+        L = 0.5 * rng.normal(size=(n_components, 4))
+        margins, _ = ready(X, labels, targets, c, L)
+        value, slope = margins.cost_and_gradient(L, width)
+        assert_allclose(value, oracle.objective(L, X, *parts, c, width), rtol=1e-12)
+        assert_allclose(slope, oracle.gradient(L, X, *parts, c, width), rtol=1e-10, atol=1e-9)
+
+
+def test_the_gradient_is_the_slope_in_every_direction(rng):
+    X, labels, targets = make_problem(rng)
+    L, step = 0.5 * rng.normal(size=(3, 4)), 1e-6
+    margins, _ = ready(X, labels, targets, 7.0, L)
+    found = margins.cost_and_gradient(L, 0.3)[1]
+    for at in np.ndindex(*L.shape):
+        moved = np.zeros_like(L)
+        moved[at] = step
+        up, down = (margins.cost_and_gradient(L + sign * moved, 0.3)[0] for sign in (1, -1))
+        assert_allclose(found[at], (up - down) / (2 * step), rtol=1e-5, atol=1e-4)
+
+
+def test_single_precision_agrees_with_double(rng):
+    X, labels, targets = make_problem(rng)
+    L = rng.normal(size=(4, 4))
+    double, _ = ready(X, labels, targets, 0.2, L)
+    single, _ = ready(X.astype(np.float32), labels, targets, 0.2, L)
+    for one, other in zip(
+        double.cost_and_gradient(L, 0.3), single.cost_and_gradient(L, 0.3), strict=True
+    ):
+        assert_allclose(other, one, rtol=1e-4, atol=1e-3)
+
+
+def test_without_impostors_only_the_pull_is_left(rng):
+    X, labels, targets = make_problem(rng)
+    X += 1e3 * np.eye(4)[labels]  # ... and a row of another class can be no one's impostor
+    targets[3, :] = targets[0, :] = targets[1, :] = -1  # the doubles
+    pairs, _ = oracle.label_triplets(labels, targets)
+    margins, search = ready(X, labels, targets, 7.0, np.eye(4))
+    assert margins.n_impostors == 0
+    assert_allclose(search.renew(np.eye(4)), oracle.objective(np.eye(4), X, pairs, [], 1))
+    expected = oracle.gradient(np.eye(4), X, pairs, [], 1)
+    assert_allclose(margins.cost_and_gradient(np.eye(4), 0.3)[1], expected, rtol=1e-9, atol=1e-6)
+
+
+def test_rows_without_targets_cost_nothing(rng):
+    X, labels, targets = make_problem(rng)
+    margins, search = ready(X, labels, np.full_like(targets, -1), 7.0, np.eye(4))
+    assert search.renew(np.eye(4)) == 0
+    assert_array_equal(margins.cost_and_gradient(np.eye(4), 0.3)[1], np.zeros((4, 4)))
+    assert search.best_scale(np.eye(4)) == 1
+
+
+@pytest.mark.parametrize("block", [1, 7, 1024])
+def test_impostors_do_not_depend_on_the_blocks(rng, monkeypatch, block):
+    monkeypatch.setattr(_impostors, "_ROWS_IN_BLOCK", block)
+    monkeypatch.setattr(_impostors, "_INITIAL_CAPACITY", 1)
+    X, labels, _ = make_problem(rng)
+    reach = rng.random(len(X)) * 8
+    reach[2] = -np.inf
+    indptr, heads = find_impostors(X, labels, reach)
+    tails = np.repeat(np.arange(len(X)), np.diff(indptr))
+    expected = oracle.impostors(energy.squared_distances(X, X), labels, reach)
+    assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("name", ["_ROWS_IN_BLOCK", "_EDGES_IN_BLOCK", "_PARTIAL_SUMS"])
+def test_blocks_change_no_more_than_rounding(rng, monkeypatch, name):
+    X, labels, targets = make_problem(rng)
+    L = rng.normal(size=(3, 4))
+    value, slope = ready(X, labels, targets, 0.2, L)[0].cost_and_gradient(L, 0.3)
+    monkeypatch.setattr(_objective, "_ROWS_IN_BLOCK", 4)
+    monkeypatch.setattr(_objective, name, 3)
+    other_value, other_slope = ready(X, labels, targets, 0.2, L)[0].cost_and_gradient(L, 0.3)
+    assert_allclose(other_value, value, rtol=1e-13)
+    assert_allclose(other_slope, slope, rtol=1e-11, atol=1e-10)
+
+
+def test_the_number_of_threads_changes_no_bit(rng):
+    labels = rng.integers(0, 3, 2500)
+    X = rng.normal(size=(2500, 5)) + labels[:, None]
+    targets = target_neighbors(lw.as_similarity("euclidean"), X, X, labels, 2)[0]
+    L = rng.normal(size=(5, 5))
+    seen = set()
+    for blas in (1, 2):
+        for own in (None, 1, 2):
+            with threadpool_limits(blas, user_api="blas"), limit_threads(own):
+                margins, search = ready(X, labels, targets, 0.2, L)
+                value, slope = margins.cost_and_gradient(L, 0.3)
+                seen.add((search.renew(L), search.best_scale(L), value, slope.tobytes()))
+    assert len(seen) == 1
+
+
+def test_the_scale_is_the_cheapest(rng):
+    X, labels, targets = make_problem(rng)
+    parts = oracle.label_triplets(labels, targets)
+    for size in (1e-3, 1.0, 1e3):
+        L = size * rng.normal(size=(4, 4))
+        scale = ready(X, labels, targets, 0.2, L)[1].best_scale(L)
+        cost = [oracle.objective(L * np.sqrt(scale * f), X, *parts, 0.2) for f in (1, 0.7, 1.4)]
+        assert cost[0] <= min(cost[1:])
+
+
+def test_given_impostors_stay(rng):
+    X, _, _ = make_problem(rng)
+    anchors, targets = np.array([0, 0, 5]), np.array([[1], [2], [4]])
+    given = np.array([0, 1, 1, 3]), np.array([7, 2, 9], np.int32)
+    margins = Margins(X, anchors, targets, 7.0)
+    search = ImpostorSearch(margins, None, given)
+    pairs, triplets = [(0, 1), (0, 2), (5, 4)], [(0, 1, 7), (5, 4, 2), (5, 4, 9)]
+    for L in rng.normal(size=(3, 4, 4)):
+        assert_allclose(search.renew(L), oracle.objective(L, X, pairs, triplets, 7.0))
+        assert margins.n_impostors == 3
