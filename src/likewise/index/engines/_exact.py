@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from likewise import kernels
 from likewise._threads import slices
 from likewise.index._growing import GrowingRows
 from likewise.index.engines._base import NO_SLOT, Hits, squared_lengths
-from likewise.similarities import NO_ITEM, Metric, best_items, rounding_bound
+from likewise.similarities import NO_ITEM, BlockScorer, Metric, best_items, rounding_bound
 
 _SCORES_IN_BLOCK = 524_288  # fit into the cache of one core
 _MIN_ITEMS_IN_BLOCK = 2_048
@@ -98,7 +97,17 @@ class ExactEngine:
         squares = squared_lengths(queries)
         if np.sqrt(squares.max()) * max(self._max_length, 1) < _MAX_LENGTH_SINGLE**2:
             queries = queries.astype(vectors.dtype, copy=False)
-        scorer = _PreparedScorer(self.metric, queries, vectors, sizes, allowed)
+        barred = None if allowed is None else ~allowed
+
+        def score_block(own: slice, block: slice) -> np.ndarray:
+            scores = self._scores(queries[own], vectors[block], sizes[block])
+            if barred is not None:
+                scores[:, barred[block]] = -np.inf
+            return scores
+
+        scorer = _PreparedScorer(
+            len(queries), len(vectors), lambda items: items, score_block, width=vectors.shape[1]
+        )
         values, slots = best_items(scorer, k)
         order = np.lexsort((slots, -values))
         values, slots = (np.take_along_axis(part, order, axis=1) for part in (values, slots))
@@ -110,50 +119,28 @@ class ExactEngine:
             values = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
         return Hits(slots, values)
 
+    def _scores(self, own: np.ndarray, vectors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Return q·p, q·p/|p| or |q|² − |q − p|²."""
+        scores: np.ndarray = own @ vectors.T
+        if self.metric == "euclidean":
+            scores *= 2
+            scores -= sizes.astype(scores.dtype)
+        elif self.metric == "cosine":
+            inverse = np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+            scores *= inverse.astype(scores.dtype)
+        return scores
+
     def for_file(self, slots: np.ndarray) -> dict[str, np.ndarray]:
         """Return nothing: the vectors are sufficient."""
         return {}
 
 
-class _PreparedScorer:
-    """Scores queries with stored vectors by inner product, q·p/|p| or |q|² − |q − p|²."""
-
-    parallel = True
-
-    def __init__(
-        self,
-        metric: Metric,
-        queries: np.ndarray,
-        vectors: np.ndarray,
-        sizes: np.ndarray,
-        allowed: np.ndarray | None,
-    ) -> None:
-        self.n_queries, self.width = queries.shape
-        self.n_items = len(vectors)
-        self._metric, self._queries, self._vectors, self._sizes = metric, queries, vectors, sizes
-        self._barred = None if allowed is None else ~allowed
-
-    def ready(self, items: slice) -> slice:
-        """Return the slice: vectors are prepared when they are added."""
-        return items
+class _PreparedScorer(BlockScorer):
+    """Scores of prepared vectors, in blocks that fit into the cache."""
 
     def scan(self, queries: slice, chunk: slice, first_id: int, skip: Any, *heap: Any) -> None:
         """Score the chunk in blocks and offer the scores to the heap."""
-        own = self._queries[queries]
-        size = max(_MIN_ITEMS_IN_BLOCK, _SCORES_IN_BLOCK // len(own))
+        n_queries = queries.stop - queries.start
+        size = max(_MIN_ITEMS_IN_BLOCK, _SCORES_IN_BLOCK // n_queries)
         for block in slices(chunk.stop, size, chunk.start):
-            scores = self._scores(own, block)
-            if self._barred is not None:
-                scores[:, self._barred[block]] = -np.inf
-            kernels.scan_scores(scores, first_id - chunk.start + block.start, skip, *heap)
-
-    def _scores(self, own: np.ndarray, block: slice) -> np.ndarray:
-        scores: np.ndarray = own @ self._vectors[block].T
-        sizes = self._sizes[block]
-        if self._metric == "euclidean":
-            scores *= 2
-            scores -= sizes.astype(scores.dtype)
-        elif self._metric == "cosine":
-            inverse = np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            scores *= inverse.astype(scores.dtype)
-        return scores
+            super().scan(queries, block, first_id - chunk.start + block.start, skip, *heap)

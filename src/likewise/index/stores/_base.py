@@ -19,7 +19,9 @@ class OutdatedSnapshotError(ValueError):
 class Reader(Protocol):
     """One state of the stored items, each in a numbered slot."""
 
-    plan: FoldPlan
+    @property
+    def plan(self) -> FoldPlan:
+        """The plan that items are searched by."""
 
     def check_searchable(self) -> None:
         """Refuse a search if the items are not stored for the plan."""
@@ -87,9 +89,17 @@ class Store(Protocol):
     are checked by the index.
     """
 
-    plan: FoldPlan
-    engine_name: str
-    reason: str
+    @property
+    def plan(self) -> FoldPlan:
+        """The plan that items are stored for."""
+
+    @property
+    def engine_name(self) -> str:
+        """Name of the engine."""
+
+    @property
+    def reason(self) -> str:
+        """Why that engine was chosen."""
 
     @property
     def effort(self) -> int | None:

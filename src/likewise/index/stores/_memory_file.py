@@ -39,7 +39,7 @@ def file_parts(store: "MemoryStore") -> dict[str, Any]:
         slots=slots,
         n_slots=len(store.alive),
         arrays=arrays,
-        checksum=None if graph is None else sha256(graph).hexdigest(),
+        checksum=None if graph is None else sha256(graph.data).hexdigest(),
     )
     if engine is None or store.slots.items is not None or not engine.keeps_slots:
         parts["items"] = store.rows(slots)
