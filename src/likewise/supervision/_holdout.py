@@ -1,9 +1,10 @@
 """Hold-out splits by query and by item."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from likewise._validation import Rows
 
 N_SPLITS = 5
 
@@ -56,7 +57,7 @@ class HoldOut:
         queries = draw(n_queries)
         return cls(queries, queries if same else draw(n_items))
 
-    def training(self, grades: Any, split: int) -> Any:
+    def training(self, grades: Rows, split: int) -> Rows:
         """Return the training grades of a split, as a CSR array of the same shape."""
         from scipy.sparse import csr_array
 
@@ -71,7 +72,7 @@ class HoldOut:
         return (self.queries[queries] != split) & (self.items[items] != split)
 
 
-def relevant_items(grades: Any) -> np.ndarray:
+def relevant_items(grades: Rows) -> np.ndarray:
     """Return a mask of the items that are relevant to some query."""
     relevant = np.zeros(grades.shape[1], dtype=bool)
     relevant[grades.indices[grades.data > 0]] = True
