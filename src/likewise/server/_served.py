@@ -242,8 +242,7 @@ def _start_of(estimator: Any, similarity: Similarity, r: float) -> tuple[AROMA |
 def begun(learner: AROMA, n_query: int, n_item: int) -> AROMA:
     """Return a learner that has a state, if only its start."""
     if not hasattr(learner, "state_"):
-        learner._check_parameters()
-        learner._start(learner._starting_form(n_query, n_item))
+        learner.initialize(n_query, n_item)
         learner.init = "auto"  # a start is made once; the file need not hold it twice
     return learner
 

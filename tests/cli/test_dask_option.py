@@ -9,12 +9,12 @@ import pytest
 import likewise as lw
 
 
-def test_comparisons_are_learned_from_on_a_cluster(run, clicks, client):
+def test_comparisons_are_learned_from_on_a_cluster(run, clicks, dask_client):
     given = ("fit", "--queries", "q.npy", "--items", "p.npy", "--triplets", "clicks.parquet",
              "--learner", "aroma", "--folds", "2", "--no-report")  # fmt: skip
-    code, _, err = run(*given, "--dask", client.scheduler.address, "-m", "there.safetensors")
+    code, _, err = run(*given, "--dask", dask_client.scheduler.address, "-m", "there.safetensors")
     assert code == 0
-    assert f"Dask: 2 workers at {client.scheduler.address}" in err
+    assert f"Dask: 2 workers at {dask_client.scheduler.address}" in err
     assert "Dask dashboard: http://" in err
     assert "round 1 of 1:" in err
     run(*given, "-m", "here.safetensors")
@@ -52,7 +52,7 @@ def test_labels_are_learned_from_on_processes_of_its_own(run, flowers):
     [
         (("--dask", "local:0"), "--dask must be the address of a scheduler"),
         (("--dask", "8786"), "--dask must be the address of a scheduler"),
-        (("--resume",), "--resume goes on with"),
+        (("--resume",), "--resume continues"),
     ],
 )
 def test_wrong_use_is_said_in_a_sentence(run, clicks, options, sentence):
