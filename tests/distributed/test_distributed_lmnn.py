@@ -13,8 +13,8 @@ from tests.distributed.inline import InlineExecutor, run_inline
 import likewise as lw
 from likewise.distributed import _lmnn, run_on
 from likewise.distributed._rows import RowBlocks
-from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn import standardize
+from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn._objective import Margins
 
 GIVEN = {"max_iter": 15, "tol": 0.01}

@@ -36,6 +36,7 @@ from likewise.similarities._search import (
     best_items,
     joined,
     matches_of,
+    rounding_bound,
     steady_map,
 )
 
@@ -75,6 +76,7 @@ __all__ = [
     "paired_products",
     "products",
     "ratio",
+    "rounding_bound",
     "similarity_among",
     "steady_map",
     "sums",

@@ -4,7 +4,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from likewise._validation import check_choice, check_number, check_whole_number, is_sparse
+from likewise._validation import (
+    check_choice,
+    check_classes,
+    check_number,
+    check_whole_number,
+    is_sparse,
+)
 
 _TRIES = 100  # draws again where an item was drawn that may not be the farther one
 _TRIES_AT_HARD = 5  # the top of a good ranking may hold none
@@ -38,11 +44,9 @@ class LabelTriplets:
     """
 
     def __init__(self, y: Any, queries: Any = None, items: Any = None) -> None:
-        names, self._classes = np.unique(y, return_inverse=True)
+        names, self._classes = check_classes(y)
         everyone = np.arange(len(self._classes))
         queries, items = (everyone if rows is None else rows for rows in (queries, items))
-        if len(names) < 2:
-            raise ValueError("y has one class; at least two classes are needed.")
         # Items class by class: what is drawn are places in this order.
         self._order = items[np.argsort(self._classes[items], kind="stable")]
         self._counts = np.bincount(self._classes[items], minlength=len(names))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import LongWork, show_progress
 from likewise._threads import single_threaded_blas
-from likewise._validation import Rows, check_choice, check_number, check_rows
+from likewise._validation import Rows, check_choice, check_classes, check_number, check_rows
 from likewise.learners._arguments import grades_of_pairs, starting_form
 from likewise.learners._gate import NEW_ITEMS, Verdict, judge, start_kept
 from likewise.learners._held_out import (
@@ -145,9 +145,7 @@ class RidgeSimilarity(BaseEstimator):
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        classes = np.unique(y, return_inverse=True)[1]
-        if classes.max() == 0:
-            raise ValueError("y has one class; at least two classes are needed.")
+        classes = check_classes(y)[1]
         weights = check_weights(sample_weight, y, "y")
         if not weights.any():
             raise ValueError("sample_weight is zero everywhere, so no row counts.")
