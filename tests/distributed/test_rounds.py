@@ -133,13 +133,14 @@ def test_a_lost_scheduler_is_an_error_and_resume_continues(
     checkpoint = tmp_path / "rounds.safetensors"
 
     def kill():
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"})  # do not wait for it
         server.kill()
         server.wait()
 
     _after_checkpoint(monkeypatch, 2, kill)
     learner = lw.AROMA(r=100.0)
-    short = dask.config.set({"distributed.comm.timeouts.connect": "3s"})  # instead of 30
-    with short, Client(scheduler_file=str(file), set_as_default=False) as own:
+    restored = dask.config.set({"distributed.comm.timeouts.connect": "30s"})
+    with restored, Client(scheduler_file=str(file), set_as_default=False) as own:
         own.wait_for_workers(1, timeout=_PATIENCE)
         sentence = r"scheduler at tcp.* 2 of 4 rounds .*resume=True"
         with run_on(own, *PLAN, checkpoint=checkpoint) as run:  # noqa: SIM117

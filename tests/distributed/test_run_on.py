@@ -211,7 +211,7 @@ def test_requests_that_need_rows_in_memory_are_refused(folder, digits, tmp_path)
 
 def test_remote_rows_are_refused_outside_the_block(folder):
     rows = lw.distributed.read_parquet(folder / "rows")
-    with pytest.raises(TypeError, match="P must be rows of numbers: .* inside run_on"):
+    with pytest.raises(TypeError, match=r"P must be rows of numbers: .* inside run_on"):
         lw.as_similarity("cosine").neighbors(np.ones((1, 65)), rows, 1)
 
 

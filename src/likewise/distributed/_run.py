@@ -117,7 +117,8 @@ def _connect(client: Any) -> Iterator[Any]:
         except (OSError, ValueError) as error:
             raise ClusterLostError(f"there is no scheduler at {client}: {error}") from error
         stack.enter_context(opened)
-        opened.wait_for_workers(n_workers)
+        if n_workers:
+            opened.wait_for_workers(n_workers)
         yield opened
 
 
