@@ -10,7 +10,7 @@ import numpy as np
 from likewise import _files
 from likewise._validation import is_sparse
 from likewise.learners import AROMA
-from likewise.report._charts import png_address
+from likewise.report import png_address
 from likewise.server.api._schemas import MOST
 from likewise.server.store._records import NotPossibleError, WrongRequestError
 from likewise.similarities import Bilinear, Similarity
@@ -168,7 +168,7 @@ class Served:
             {key: value for key, value in row.items() if isinstance(value, _PLAIN)}
             for row in piece.to_pylist()
         ]
-        seen = self.columns.shown(piece) if self.columns is not None else None
+        seen = self.columns.display(piece) if self.columns is not None else None
         if isinstance(seen, np.ndarray):
             pixels = _pixels(self.columns)
             cells = [
@@ -271,19 +271,19 @@ def _ids(table: Any, id_column: str) -> tuple[list[Any], Any]:
 
 def _numbers(rows: Any, label: str | None) -> tuple[np.ndarray, list[str]]:
     """Return the numeric and vector columns of a table side by side, and names of the features."""
-    from likewise.tables._frame import as_frame
+    from likewise.tables import as_frame
 
     frame = as_frame(rows)
     parts: list[np.ndarray] = []
     names: list[str] = []
     for name in frame.names:
-        holds = frame.holds(name)
+        kind = frame.kind(name)
         if name == label:
             continue
-        if holds == "numbers":
+        if kind == "numbers":
             parts.append(frame.numbers([name]))
             names.append(name)
-        elif holds == "vectors":
+        elif kind == "vectors":
             try:
                 vectors = np.array(frame.values(name), dtype=np.float64)
             except (TypeError, ValueError) as error:
