@@ -1,6 +1,7 @@
 """``likewise fit --dask``: on worker processes of its own, or at an address."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -35,9 +36,12 @@ def test_a_learner_of_comparisons_that_no_cluster_can_help_is_refused(run, click
     assert "Dask:" not in err
 
 
-def test_labels_are_learned_from_on_processes_of_its_own(run, flowers):
+def test_labels_are_learned_from_on_processes_of_its_own(run, flowers, monkeypatch):
+    lmnn = next(family for family in lw.selection.FAMILIES if family.name == "lmnn")
+    one = replace(lmnn, grid=lmnn.grid[:1])
+    monkeypatch.setattr("likewise.cli._fit.chosen_families", lambda names: [one])
     code, out, err = run("fit", flowers / "flowers.csv", "-t", "species", "--learner", "lmnn",
-                         "--budget", "2s", "--splits", "2", "--dask", "local:1", "--no-report",
+                         "--budget", "1s", "--splits", "2", "--dask", "local:1", "--no-report",
                          "--json", "-m", "m.safetensors")  # fmt: skip
     assert (code, err) == (0, "")
     assert json.loads(out)["chosen"] == "lmnn"

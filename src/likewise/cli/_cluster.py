@@ -39,8 +39,16 @@ def cluster(
     with _log_to(show), run_on(where if local is None else int(local[1])) as run:
         show.remark(f"Dask: {len(run.client.nthreads())} workers at {run.client.scheduler.address}")
         show.remark(f"Dask dashboard: {run.client.dashboard_link}")
+        run.client.run(_load_kernels)
         yield lambda: run_on(run.client, checkpoint=rounds, resume=resume)
     rounds.unlink(missing_ok=True)
+
+
+def _load_kernels() -> None:
+    """Search once, so that a worker does not load kernels while the budget runs."""
+    from likewise.similarities import as_similarity
+
+    as_similarity("euclidean").neighbors([[0.0]], [[0.0]], 1)
 
 
 def check_families(families: list[Any]) -> None:
