@@ -8,7 +8,7 @@ from tests.browsers import find_browser
 from tests.server.explored import promote_learned, serving, teach, write_set
 from tests.server.running import Running, write_digits
 
-from likewise.server.store._open import open_store
+from likewise.server.store import open_store
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -72,7 +72,7 @@ class Forked:
             pass
 
 
-class _Begun:
+class _Started:
     """A learner that was forked before; what a server needs of ``Popen``."""
 
     def __init__(self, pid, pipe):
@@ -85,7 +85,7 @@ class _Begun:
         return None
 
 
-def _serve(told):
+def _serve(given):
     from likewise.server import Settings, serve
     from likewise.server.learning import _worker
 
@@ -97,8 +97,8 @@ def _serve(told):
         _worker.main()
         os._exit(0)
     os.close(reading)
-    _worker.begin_process = lambda: _Begun(learner, os.fdopen(writing, "wb", buffering=0))
-    settings = Settings(**{**told, "model": Path(told["model"]), "items": Path(told["items"])})
+    _worker.start_process = lambda: _Started(learner, os.fdopen(writing, "wb", buffering=0))
+    settings = Settings(**{**given, "model": Path(given["model"]), "items": Path(given["items"])})
     serve(settings, lambda address: os.write(1, f"{os.getpid()} {address}\n".encode()))
 
 

@@ -165,7 +165,7 @@ def test_the_explorer_and_the_report_are_of_one_family():
         return dict(re.findall(r"(--\w[\w-]*): (#\w+)", head))
 
     report = files("likewise.report").joinpath("style.css").read_text()
-    explorer = files("likewise.server").joinpath("web/theme.css").read_text()
+    explorer = files("likewise.server.explorer").joinpath("web/theme.css").read_text()
     for dark in (False, True):
         theirs, ours = tokens(report, dark), tokens(explorer, dark)
         assert len(theirs) == 20

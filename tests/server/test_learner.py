@@ -8,10 +8,9 @@ from tests.server.running import all_learned, belief, version_bits
 
 import likewise as lw
 from likewise._files import from_bytes, to_bytes
-from likewise.server._served import begun
+from likewise.server._model import initialize_learner
 from likewise.server.learning._learner import Learner
-from likewise.server.store._open import open_store
-from likewise.server.store._records import Page
+from likewise.server.store import Page, open_store
 
 N_ITEMS, WIDTH = 150, 6
 METHODS = [("ridge", "diagonal"), ("aroma", "diagonal"), ("aroma", "factored")]
@@ -25,10 +24,10 @@ def rows():
 
 def filled(path, learner="ridge", covariance="diagonal"):
     """Return a store with items, where nothing was learned yet."""
-    store = open_store(str(path), synced=False)
-    start = begun(lw.AROMA(covariance, init=lw.Bilinear(1.0, "cosine")), WIDTH, WIDTH)
-    store.begin({"model": "m"}, to_bytes(start.similarity_), to_bytes(start))
-    store.choose_learner(learner)
+    store = open_store(str(path), durable=False)
+    start = initialize_learner(lw.AROMA(covariance, init=lw.Bilinear(1.0, "cosine")), WIDTH, WIDTH)
+    store.initialize({"model": "m"}, to_bytes(start.similarity_), to_bytes(start))
+    store.set_learner(learner)
     store.put_items([(number, row, {}) for number, row in enumerate(rows())])
     return store
 
@@ -60,7 +59,7 @@ def learn_all(store):
     learner = Learner(store)
     while learner.step():
         pass
-    learner.keep()
+    learner.save()
 
 
 @pytest.mark.parametrize(("learner", "covariance"), METHODS[:2])
@@ -69,17 +68,17 @@ def test_learning_finds_the_hidden_similarity_and_promotes_it(tmp_path, learner,
     for number, group in enumerate(feedback(2_500)):
         store.append(str(number), "x", group)
     learn_all(store)
-    pulse = store.pulse()
-    assert pulse.applied == pulse.acknowledged
-    assert pulse.live > 1
-    live = next(v for v in store.versions() if v.number == pulse.live)
+    status = store.status()
+    assert status.applied == status.acknowledged
+    assert status.live > 1
+    live = next(v for v in store.versions() if v.number == status.live)
     overall = live.verdict.overall
     assert overall.n >= 20
     assert overall.candidate - overall.live > live.verdict.threshold * overall.error
     assert live.recipe.learner == learner
-    assert (store.files(pulse.live).twin is not None) == (learner == "aroma")
+    assert (store.version_files(status.live).twin is not None) == (learner == "aroma")
     position, predicted, correct = store.progress()[-1]
-    assert position == pulse.applied
+    assert position == status.applied
     early = store.progress()[5]
     assert (correct - early[2]) / (predicted - early[1]) > early[2] / early[1]
     store.close()
@@ -106,12 +105,12 @@ def test_a_learner_that_was_cut_off_anywhere_ends_where_another_does(
         if "step" in what:
             running.step()
         if what == "keep":
-            running.keep()
+            running.save()
         if "end" in what:  # without a word, as kill -9 ends a process
             running = Learner(cut)
     while running.step():
         pass
-    running.keep()
+    running.save()
     learn_all(whole)
     assert all_learned(cut) == all_learned(whole)
     whole.close()
@@ -173,13 +172,13 @@ def test_another_learner_goes_on_from_the_version_that_is_live(tmp_path):
     for number, group in enumerate(groups[: len(groups) // 2]):
         store.append(str(number), "x", group)
     learn_all(store)
-    live = store.pulse().live
+    live = store.status().live
     assert live > 1
-    store.choose_learner("aroma")
+    store.set_learner("aroma")
     for number, group in enumerate(groups[len(groups) // 2 :]):
         store.append(f"later {number}", "x", group)
     learn_all(store)
-    assert store.pulse().applied == store.pulse().acknowledged
+    assert store.status().applied == store.status().acknowledged
     newest = store.versions()[0]
     assert newest.recipe.learner == "aroma"
     assert newest.verdict.live >= live
@@ -189,13 +188,13 @@ def test_another_learner_goes_on_from_the_version_that_is_live(tmp_path):
 def test_a_state_is_not_written_more_often_than_it_is_worth(tmp_path, monkeypatch):
     store = filled(tmp_path / "store.sqlite")
     written = []
-    keep = store.keep
-    monkeypatch.setattr(store, "keep", lambda *given: written.append(given) or keep(*given))
+    save = store.save_checkpoint
+    monkeypatch.setattr(store, "save_checkpoint", lambda *args: written.append(args) or save(*args))
     for number, group in enumerate(feedback(9)):
         store.append(str(number), "x", group)
     learner = Learner(store)
     learner.step()
-    learner.keep()
-    learner.keep()
+    learner.save()
+    learner.save()
     assert written[-1][0].entry == store.checkpoint().entry == len(store.entries(0))
     assert len(written) <= len(store.entries(0))

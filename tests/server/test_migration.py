@@ -8,12 +8,11 @@ import pytest
 
 import likewise as lw
 from likewise._files import from_bytes, to_bytes
-from likewise.server._served import begun
-from likewise.server.api._feedback import exported
+from likewise.server._model import initialize_learner
+from likewise.server.api._feedback import export_journal
+from likewise.server.learning._baseline import compare_with_baseline
 from likewise.server.learning._learner import Learner
-from likewise.server.learning._standing import standing
-from likewise.server.store._open import open_store
-from likewise.server.store._records import Page
+from likewise.server.store import Page, open_store
 
 # As the first version wrote them, for SQLite and for PostgreSQL.
 TABLES = """
@@ -68,7 +67,7 @@ def old_entries():
 
 def statements():
     """Yield everything that the first version wrote, as (statement, values)."""
-    start = begun(lw.AROMA(init=lw.Bilinear(1.0, "cosine"), r=10.0), WIDTH, WIDTH)
+    start = initialize_learner(lw.AROMA(init=lw.Bilinear(1.0, "cosine"), r=10.0), WIDTH, WIDTH)
     for number, row in enumerate(rows()):
         values = [number + 1, f"i{number}", json.dumps(f"i{number}"), row, "{}", None]
         yield "insert into item values (?, ?, ?, ?, ?, ?)", values
@@ -137,31 +136,31 @@ def test_comparisons_become_pages_of_two(migrated):
         assert entry.end == entry.first + len(body)
     assert (entries[3].undoes, entries[3].pages) == (3, ())
     assert migrated.undone(4) == {3}
-    assert migrated.known_answer("k2", "x") == 5
-    lines = list(exported(migrated, "csv"))
+    assert migrated.accepted_count("k2", "x") == 5
+    lines = list(export_journal(migrated, "csv"))
     assert len(lines) == 1 + 31 + 5
 
 
 def test_the_live_version_stays_live_and_old_verdicts_are_none(migrated):
-    pulse = migrated.pulse()
-    assert (pulse.live, pulse.acknowledged, pulse.applied) == (2, 38, 0)
+    status = migrated.status()
+    assert (status.live, status.acknowledged, status.applied) == (2, 38, 0)
     assert [version.verdict for version in migrated.versions()] == [None] * 3
     assert [version.recipe for version in migrated.versions()] == [None] * 3
-    assert migrated.judging() == (20, 0)
+    assert migrated.gate_state() == (20, 0)
     assert migrated.progress() == []
-    np.testing.assert_array_equal(from_bytes(migrated.files(2).similarity).W, LEARNED)
+    np.testing.assert_array_equal(from_bytes(migrated.version_files(2).similarity).W, LEARNED)
 
 
 @pytest.mark.parametrize("learner", ["ridge", "aroma"])
 def test_the_learner_replays_the_journal_and_goes_on(migrated, learner):
-    migrated.choose_learner(learner)
+    migrated.set_learner(learner)
     running = Learner(migrated)
     while running.step():
         pass
-    running.keep()
-    assert migrated.pulse().applied == 38
+    running.save()
+    assert migrated.status().applied == 38
     assert migrated.progress()[-1][1] == 38
-    assert standing(migrated, 2) is not None
+    assert compare_with_baseline(migrated, 2) is not None
     rng = np.random.default_rng(2)
     for number in range(30):
         shown = (rng.choice(N_ITEMS, 5, replace=False) + 1).tolist()
@@ -194,9 +193,9 @@ def test_a_failure_leaves_the_old_store_as_it_was(tmp_path, monkeypatch):
     write_old(path, "")
     with sqlite3.connect(path) as connection:
         before = list(connection.iterdump())
-    from likewise.server.store import _migration
+    from likewise.server.store import _schema
 
-    monkeypatch.setattr(_migration, "_pages", lambda comparisons: 1 / 0)
+    monkeypatch.setattr(_schema, "_to_pages", lambda triplets: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         open_store(path)
     monkeypatch.undo()

@@ -11,8 +11,8 @@ from likewise._files import to_bytes
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _schemas as schemas
-from likewise.server.explorer._explore import Explorer
-from likewise.server.store._records import Candidate, Checkpoint, Judged, Recipe, Verdict
+from likewise.server.explorer._explorer import Explorer
+from likewise.server.store import Candidate, Checkpoint, Evaluation, Recipe, Verdict
 
 WIDTH, N_ITEMS = 4, 30
 W = np.eye(WIDTH, dtype=np.float32) + np.diag([0.5] * (WIDTH - 1), 1).astype(np.float32)
@@ -27,8 +27,8 @@ def service(tmp_path, rng):
     lw.save(lw.Bilinear(np.eye(WIDTH), "cosine"), tmp_path / "model.safetensors")
     settings = Settings(tmp_path / "model.safetensors", tmp_path / "items.parquet")
     opened = Service(settings, learns=False)
-    opened.store.keep(Checkpoint(1, 10, 0, 0, b"x"), (), candidate(offsets()))
-    opened.follow()
+    opened.store.save_checkpoint(Checkpoint(1, 10, 0, 0, b"x"), (), candidate(offsets()))
+    opened.refresh()
     yield opened
     opened.stop()
 
@@ -40,15 +40,15 @@ def offsets():
 
 
 def candidate(moved, live=1):
-    nothing = Judged(0.5, 0.6, 0.01, 30)
+    nothing = Evaluation(0.5, 0.6, 0.01, 30)
     verdict = Verdict(live, nothing, nothing, nothing, 1, 2.5, passes=True)
     recipe = Recipe("ridge", alpha=3.0, gamma=0.5)
     return Candidate(recipe, verdict, to_bytes(lw.Bilinear(W, "cosine")), to_bytes(moved))
 
 
 def moved_rows(service):
-    items = service.live.catalogue.list
-    return offsets().apply([item.revision for item in items], service.live.catalogue.rows)
+    items = service.snapshot.catalog.items
+    return offsets().apply([item.revision for item in items], service.snapshot.catalog.rows)
 
 
 def search(service, **given):
@@ -59,8 +59,8 @@ def search(service, **given):
 def test_searches_scores_and_explanations_use_moved_items(service):
     query = [0.3, -1.0, 0.5, 0.1]
     rows = moved_rows(service)
-    assert not np.array_equal(rows[3], service.live.catalogue.rows[3])
-    np.testing.assert_array_equal(rows[5:], service.live.catalogue.rows[5:])
+    assert not np.array_equal(rows[3], service.snapshot.catalog.rows[3])
+    np.testing.assert_array_equal(rows[5:], service.snapshot.catalog.rows[5:])
     expected = lw.Bilinear(W, "cosine").score([query], rows)[0]
     version, found = search(service, vector=query)
     assert version == 2
@@ -72,19 +72,19 @@ def test_searches_scores_and_explanations_use_moved_items(service):
 
 
 def test_an_item_that_is_a_query_is_asked_with_its_original_vector(service):
-    original = service.live.catalogue.rows[3]
+    original = service.snapshot.catalog.rows[3]
     expected = lw.Bilinear(W, "cosine").score([original], moved_rows(service))[0]
     _, found = search(service, id="i3")
     assert "i3" not in found
     np.testing.assert_allclose(found["i7"], expected[7], rtol=1e-5)
-    neighbours = Explorer(service).neighbours("i3", 5)
-    assert [near.item.id for near in neighbours.learned] == list(found)[:5]
-    assert [near.score for near in neighbours.learned] == pytest.approx(list(found.values())[:5])
+    neighbors = Explorer(service).neighbors("i3", 5)
+    assert [near.item.id for near in neighbors.learned] == list(found)[:5]
+    assert [near.score for near in neighbors.learned] == pytest.approx(list(found.values())[:5])
 
 
 def test_another_version_answers_with_its_own_items(service):
     query = [0.3, -1.0, 0.5, 0.1]
-    plain = lw.Bilinear(1.0, "cosine").score([query], service.live.catalogue.rows)[0]
+    plain = lw.Bilinear(1.0, "cosine").score([query], service.snapshot.catalog.rows)[0]
     version, found = search(service, vector=query, version=1)
     assert version == 1
     np.testing.assert_allclose(found["i3"], plain[3], rtol=1e-5)
@@ -93,10 +93,10 @@ def test_another_version_answers_with_its_own_items(service):
 def test_going_back_and_forth_gives_the_same_answers_to_the_last_bit(service):
     query = [0.3, -1.0, 0.5, 0.1]
     learned, base = search(service, vector=query), search(service, vector=query, version=1)
-    assert service.make_live(1, back=True) == 1
+    assert service.make_live(1, rollback=True) == 1
     assert search(service, vector=query) == base
     assert search(service, vector=query, version=2) == learned
-    service.make_live(2, back=False)
+    service.make_live(2, rollback=False)
     assert search(service, vector=query) == learned
 
 
@@ -105,14 +105,14 @@ def test_what_replaces_an_item_has_no_offset_also_after_a_restart(service):
     replaced = [1.0, -2.0, 3.0, 4.0]
     service.put_items([schemas.NewItem(id="i3", vector=replaced)], add=False)
     service.remove_item("i4")
-    back = service.live.catalogue.rows[10].tolist()
+    back = service.snapshot.catalog.rows[10].tolist()
     service.put_items([schemas.NewItem(id="i4", vector=back)], add=True)
     expected = lw.Bilinear(W, "cosine").score([query], [replaced, back])[0]
     for _ in range(2):
         _, found = search(service, vector=query)
         np.testing.assert_allclose([found["i3"], found["i4"]], expected, rtol=1e-5)
-        service.make_live(1, back=False)
-        service.make_live(2, back=False)  # builds what it serves again
+        service.make_live(1, rollback=False)
+        service.make_live(2, rollback=False)  # builds what it serves again
 
 
 def test_no_search_sees_a_new_form_with_old_offsets(service):
@@ -130,7 +130,7 @@ def test_no_search_sees_a_new_form_with_old_offsets(service):
     for thread in threads:
         thread.start()
     for number in range(40):
-        service.make_live(1 + number % 2, back=False)
+        service.make_live(1 + number % 2, rollback=False)
     done.set()
     for thread in threads:
         thread.join()

@@ -11,7 +11,7 @@ from tests.server.running import InProcess
 from likewise._files import from_bytes
 from likewise.server import Settings, create_app
 from likewise.server.learning._learner import Learner
-from likewise.server.store._open import open_store
+from likewise.server.store import open_store
 
 
 @pytest.fixture(params=N_PAGES)
@@ -49,15 +49,15 @@ def assert_alike(found, expected, where):
 
 def test_the_journal_of_an_earlier_store_is_learned_to_the_same_state(copy):
     path, learner = copy
-    store = open_store(str(path), synced=False)
+    store = open_store(str(path), durable=False)
     before = store.checkpoint()
     for name in ({"ridge": "aroma", "aroma": "ridge"}[learner], learner):
-        store.choose_learner(name)  # a change of the learner begins the journal again
-    assert store.pulse().applied == 0
+        store.set_learner(name)  # a change of the learner begins the journal again
+    assert store.status().applied == 0
     running = Learner(store)
     while running.step():
         pass
-    running.keep()
+    running.save()
     after = store.checkpoint()
     assert (after.entry, after.position) == (before.entry, before.position)
     assert after.predicted == before.predicted

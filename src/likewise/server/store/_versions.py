@@ -1,45 +1,38 @@
-"""What a store keeps of learning: the learner's state, and versions of what it learned."""
+"""The learner's checkpoints, and the versions of the similarity."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, astuple
 from math import inf
 from time import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from likewise.server.store._database import Database
 from likewise.server.store._records import (
     Candidate,
     Checkpoint,
-    Judged,
-    NotPossibleError,
-    NotThereError,
+    Evaluation,
+    NotFound,
+    NotSupported,
     Recipe,
     Verdict,
+    VersionFiles,
     VersionInfo,
 )
 
-_KEPT_CANDIDATES = 20  # of versions that were never live, whose numbers are kept
+_KEPT_CANDIDATES = 20  # versions that were never live and whose model files are kept
 
 
-class Files(NamedTuple):
-    """What a version consists of, as model files: see `Candidate`."""
+class Versions(Database):
+    """The tables of checkpoints, progress and versions."""
 
-    similarity: bytes
-    offsets: bytes | None
-    twin: bytes | None
-
-
-class Learned(Database):
-    """What was learned, and which version of it is live."""
-
-    def checkpoint(self, *, start: bool = False) -> Checkpoint | None:
-        """Return the learner's last state, or its start; None where nothing can be learned."""
-        with self._transaction(reads=True):
-            rows = self._run(
+    def checkpoint(self, *, initial: bool = False) -> Checkpoint | None:
+        """Return the learner's last or initial state; None if the model cannot learn."""
+        with self._transaction(read_only=True):
+            rows = self._execute(
                 "select entry, position, asked, foretold, state, twin from checkpoint "
                 "where name = 'start' or name = ? order by entry desc limit 1",
-                ["start" if start else "latest"],
+                ["start" if initial else "latest"],
             )
         if not rows:
             return None
@@ -48,37 +41,37 @@ class Learned(Database):
         return Checkpoint(entry, position, predicted, correct, state, twin)
 
     def checkpoint_entry(self) -> int:
-        """Return the last entry that the learner's last state knows."""
-        with self._transaction(reads=True):
-            ((entry,),) = self._run("select coalesce(max(entry), 0) from checkpoint")
+        """Return the number of the last entry in the learner's last state."""
+        with self._transaction(read_only=True):
+            ((entry,),) = self._execute("select coalesce(max(entry), 0) from checkpoint")
         return int(entry)
 
-    def keep(
+    def save_checkpoint(
         self,
         checkpoint: Checkpoint,
         progress: Sequence[tuple[int, int, int]] = (),
         candidate: Candidate | None = None,
     ) -> bool:
-        """Write a state and what came with it, at once.
+        """Write a checkpoint with its progress and its candidate in one transaction.
 
-        A candidate is written beside it, and promoted if it passes and the gate is open. Where the
-        version it was compared with is no longer live, nothing is written: False.
+        The candidate is promoted if it passes and the gate is open. If the version that it was
+        compared with is no longer live, nothing is written and the answer is False.
         """
         with self._transaction():
             if candidate is not None:
-                self._count("version", 0)
+                self._increment("version", 0)
                 if int(self._note("live") or 0) != candidate.verdict.live:
                     return False
-                self._offer(candidate, checkpoint.position)
+                self._add_candidate(candidate, checkpoint.position)
             self._set_checkpoint("latest", checkpoint)
-            self._run_many(
+            self._execute_many(
                 "insert into progress (position, asked, foretold) values (?, ?, ?) "
                 "on conflict (position) do nothing",
                 progress,
             )
             return True
 
-    def _offer(self, candidate: Candidate, position: int) -> None:
+    def _add_candidate(self, candidate: Candidate, position: int) -> None:
         verdict, held = candidate.verdict, self._note("gate") == "held"
         promoted = verdict.passes and not held
         number = self._add_version(
@@ -94,50 +87,57 @@ class Learned(Database):
             self._set_note("live", str(number))
             self._set_note("judged_from", str(position))
 
-    def judging(self) -> tuple[int, int]:
-        """Return the position of the last automatic promotion, and the tests since."""
-        with self._transaction(reads=True):
+    def gate_state(self) -> tuple[int, int]:
+        """Return the position of the last automatic promotion, and the number of tests since."""
+        with self._transaction(read_only=True):
             return int(self._note("judged_from") or 0), int(self._note("tests") or 0)
 
     def progress(self) -> list[tuple[int, int, int]]:
-        """Return positions, comparisons predicted up to there, and how many were correct."""
-        with self._transaction(reads=True):
-            rows = self._run("select position, asked, foretold from progress order by position")
+        """Return (position, comparisons predicted so far, correct predictions so far)."""
+        with self._transaction(read_only=True):
+            rows = self._execute("select position, asked, foretold from progress order by position")
         return [(int(row[0]), int(row[1]), int(row[2])) for row in rows]
 
     def versions(self) -> list[VersionInfo]:
         """Return all versions, the newest first."""
-        with self._transaction(reads=True):
-            rows = self._run(
+        with self._transaction(read_only=True):
+            rows = self._execute(
                 "select number, origin, position, created, promoted, held, recipe, verdict, "
                 "similarity is not null from version order by number desc"
             )
-        return [_version(*row) for row in rows]
+        return [_decode_version(*row) for row in rows]
 
-    def files(self, version: int) -> Files:
-        """Return what a version consists of."""
-        with self._transaction(reads=True):
-            return self._files(version)
+    def version_files(self, version: int) -> VersionFiles:
+        """Return the model files of a version."""
+        with self._transaction(read_only=True):
+            return self._version_files(version)
 
-    def make_live(self, version: int, *, back: bool) -> None:
-        """Let a version answer from now on; going `back` holds the gate, promoting opens it."""
+    def make_live(self, version: int, *, rollback: bool) -> None:
+        """Make a version live; a rollback closes the gate, a promotion opens it."""
         with self._transaction():
-            self._count("version", 0)
-            self._files(version)
-            ((promoted,),) = self._run("select promoted from version where number = ?", [version])
-            if back and promoted is None:
-                raise NotPossibleError(f"version {version} was never live: promote it instead.")
-            self._run("update version set promoted = ? where number = ?", [time(), version])
+            self._increment("version", 0)
+            self._version_files(version)
+            ((promoted,),) = self._execute(
+                "select promoted from version where number = ?", [version]
+            )
+            if rollback and promoted is None:
+                raise NotSupported(f"version {version} was never live: promote it instead.")
+            self._execute("update version set promoted = ? where number = ?", [time(), version])
             self._set_note("live", str(version))
-            self._set_note("gate", "held" if back else "open")
+            self._set_note("gate", "held" if rollback else "open")
 
     def _set_checkpoint(self, name: str, checkpoint: Checkpoint) -> None:
-        self._run("delete from checkpoint where name = ?", [name])
-        self._run(
+        self._execute("delete from checkpoint where name = ?", [name])
+        self._execute(
             "insert into checkpoint (name, entry, position, asked, foretold, state, twin) "
             "values (?, ?, ?, ?, ?, ?, ?)",
             [name, *astuple(checkpoint)],
         )
+
+    def _reset_learner(self) -> None:
+        """Delete the learner's progress: it restarts from the first entry of the journal."""
+        self._execute("delete from checkpoint where name = 'latest'")
+        self._execute("delete from progress")
 
     def _add_version(
         self,
@@ -149,49 +149,42 @@ class Learned(Database):
         held: bool = False,
         promoted: bool = False,
     ) -> int:
-        number, now = self._count("version", 1), time()
+        number, now = self._increment("version", 1), time()
         learned: tuple[Any, ...] = (None, None, None, None)
         if candidate is not None:
             verdict = json.dumps(asdict(candidate.verdict))
-            recipe = json.dumps(_recipe_for_json(candidate.recipe))
+            recipe = json.dumps(_encode_recipe(candidate.recipe))
             learned = verdict, recipe, candidate.offsets, candidate.twin
-        self._run(
+        at = now if promoted else None
+        self._execute(
             "insert into version (number, origin, position, created, promoted, held, similarity, "
             "verdict, recipe, offsets, twin) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                number,
-                origin,
-                position,
-                now,
-                now if promoted else None,
-                int(held),
-                similarity,
-                *learned,
-            ],
+            [number, origin, position, now, at, int(held), similarity, *learned],
         )
-        self._run(
+        self._execute(
             "update version set similarity = null, offsets = null, twin = null "
             "where promoted is null and number <= ?",
             [number - _KEPT_CANDIDATES],
         )
         return number
 
-    def _files(self, version: int) -> Files:
-        rows = self._run(
+    def _version_files(self, version: int) -> VersionFiles:
+        rows = self._execute(
             "select similarity, offsets, twin from version where number = ?", [version]
         )
         if not rows:
-            raise NotThereError(f"there is no version {version}.")
+            raise NotFound(f"there is no version {version}.")
         similarity, *others = rows[0]
         if similarity is None:
-            raise NotPossibleError(
-                f"version {version} was never live, and too many came after it: it was let go."
+            raise NotSupported(
+                f"version {version} was never live, and its files were deleted: only the last "
+                f"{_KEPT_CANDIDATES} such versions are kept."
             )
         offsets, twin = (None if part is None else bytes(part) for part in others)
-        return Files(bytes(similarity), offsets, twin)
+        return VersionFiles(bytes(similarity), offsets, twin)
 
 
-def _version(
+def _decode_version(
     number: int,
     origin: str,
     position: int,
@@ -209,23 +202,24 @@ def _version(
         created,
         promoted,
         bool(held),
-        None if recipe is None else _recipe_of_json(json.loads(recipe)),
-        None if verdict is None else _verdict_of_json(json.loads(verdict)),
+        None if recipe is None else _decode_recipe(json.loads(recipe)),
+        None if verdict is None else _decode_verdict(json.loads(verdict)),
         bool(available),
     )
 
 
-def _recipe_for_json(recipe: Recipe) -> dict[str, Any]:
-    """Return a recipe without infinity, which JSON does not have."""
+def _encode_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe for JSON, which has no infinity."""
     return asdict(recipe) | {"alpha": None if recipe.alpha == inf else recipe.alpha}
 
 
-def _recipe_of_json(parts: dict[str, Any]) -> Recipe:
+def _decode_recipe(parts: dict[str, Any]) -> Recipe:
     return Recipe(**(parts | {"alpha": inf if parts["alpha"] is None else parts["alpha"]}))
 
 
-def _verdict_of_json(parts: dict[str, Any]) -> Verdict | None:
-    """Return a verdict; None for one of the first form, which counted comparisons by position."""
+def _decode_verdict(parts: dict[str, Any]) -> Verdict | None:
+    """Return a verdict; None for schema 1, which counted comparisons by position."""
     if "overall" not in parts:
         return None
-    return Verdict(**(parts | {kind: Judged(*parts[kind]) for kind in ("overall", "seen", "new")}))
+    kinds = {kind: Evaluation(*parts[kind]) for kind in ("overall", "seen", "new")}
+    return Verdict(**(parts | kinds))
