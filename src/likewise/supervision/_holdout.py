@@ -62,12 +62,12 @@ class HoldOut:
         from scipy.sparse import csr_array
 
         rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
-        kept = self.learns_from(rows, grades.indices, split)
+        kept = self.in_training(rows, grades.indices, split)
         return csr_array(
             (grades.data[kept], (rows[kept], grades.indices[kept])), shape=grades.shape
         )
 
-    def learns_from(self, queries: np.ndarray, items: np.ndarray, split: int) -> np.ndarray:
+    def in_training(self, queries: np.ndarray, items: np.ndarray, split: int) -> np.ndarray:
         """Return a mask of the pairs of a query and an item that are training pairs of a split."""
         return (self.queries[queries] != split) & (self.items[items] != split)
 

@@ -14,7 +14,7 @@ from likewise._validation import (
     check_whole_number,
     take,
 )
-from likewise.learners._informative import least_certain, probability
+from likewise.learners._uncertainty import least_certain, probability
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import DiagonalState, FactoredState
 from likewise.learners.online._training import UpdateRule

@@ -20,18 +20,7 @@ from likewise._validation import (
     check_whole_number,
     take,
 )
-from likewise.learners._arguments import grades_of_pairs, refuse_odd_rows, starting_form
-from likewise.learners._gate import KINDS, NEW_ITEMS, start_kept
-from likewise.learners._held_out import (
-    HeldOut,
-    HeldOutLabels,
-    HeldOutRelevance,
-    HeldOutTriplets,
-    can_judge_labels,
-    held_queries,
-    held_rows,
-    mean_average_precision,
-)
+from likewise.learners._initial_form import initial_form
 from likewise.learners.online._beliefs import State, copy_state
 from likewise.learners.online._early_stopping import (
     PATIENCE,
@@ -50,6 +39,19 @@ from likewise.learners.online._training import (
     merged_state,
 )
 from likewise.learners.ridge import RidgeSimilarity
+from likewise.learners.validation import (
+    KINDS,
+    NEW_ITEMS,
+    HeldOut,
+    HeldOutLabels,
+    HeldOutRelevance,
+    HeldOutTriplets,
+    can_validate_labels,
+    held_out_queries,
+    held_out_rows,
+    mean_average_precision,
+    start_kept_message,
+)
 from likewise.similarities import Bilinear
 from likewise.supervision import (
     HoldOut,
@@ -58,7 +60,9 @@ from likewise.supervision import (
     TripletSource,
     TripletStream,
     check_relevance,
+    check_triplet_rows,
     check_weights,
+    relevance_from_pairs,
     relevant_items,
 )
 
@@ -133,8 +137,8 @@ class OnlineLearner(BaseEstimator):
             return self._fit_unvalidated(whole)
         splits = HoldOut.single(len(y), 0, self.validation_fraction, rng).queries
         rest = np.flatnonzero(splits != _HELD_OUT_SPLIT)
-        held = held_rows(y, splits, _HELD_OUT_SPLIT, rng)
-        if not can_judge_labels(y, held, rest):
+        held = held_out_rows(y, splits, _HELD_OUT_SPLIT, rng)
+        if not can_validate_labels(y, held, rest):
             return self._keep_start(X, X, HeldOutLabels.measure)
         part = training_set(LabelTriplets(y, rest, rest), rest)
         return self._fit_validated(part, whole, HeldOutLabels(X, y, held), X, X)
@@ -204,7 +208,7 @@ class OnlineLearner(BaseEstimator):
         """
         self._check_parameters()
         queries, items = _check_sides(queries, items)
-        grades, of_pairs = grades_of_pairs(pairs, y, weights, queries, items)
+        grades, of_pairs = relevance_from_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
 
     def fit_triplets(
@@ -243,7 +247,7 @@ class OnlineLearner(BaseEstimator):
         rng = self._generator(0)
         triplets, weights = stream.arrays()
         hold = self._hold_out(queries, items, rng)
-        taught = hold.learns_from(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
+        taught = hold.in_training(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
         judging = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
         if len(judging) == 0 or not taught.any():
             return self._keep_start(queries, items, HeldOutTriplets.measure)
@@ -286,7 +290,7 @@ class OnlineLearner(BaseEstimator):
         queries, items = _check_sides(queries, items, widths, finite=False)
         stream = _check_triplets(triplets, queries, items, weights)
         if isinstance(stream, TripletStream):
-            refuse_odd_rows(stream, queries, None if items is queries else items)
+            check_triplet_rows(stream, queries, None if items is queries else items)
         if not started:
             self._start(self._default_form(queries.shape[1], items.shape[1]))
         self._train(stream, queries, items)
@@ -412,7 +416,7 @@ class OnlineLearner(BaseEstimator):
     def _default_form(self, n_query: int, n_item: int, init: Any = None) -> np.ndarray:
         """Return the initial W that `init` names, or the given one instead."""
         init = self.init if init is None else init
-        return starting_form(init, n_query, n_item, self.dtype, self.normalize)
+        return initial_form(init, n_query, n_item, self.dtype, self.normalize)
 
     def _base_form(self, Q: Rows, P: Rows) -> np.ndarray:
         """Return the W that results are compared with: before the ridge, if there is one."""
@@ -468,7 +472,9 @@ class OnlineLearner(BaseEstimator):
             return self._fit_unvalidated(whole)
         hold = self._hold_out(queries, items, rng)
         training = hold.training(grades, _HELD_OUT_SPLIT)
-        held = held_queries(everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng)
+        held = held_out_queries(
+            everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng
+        )
         try:
             may_be_farther = hold.items != _HELD_OUT_SPLIT
             source = RelevanceTriplets(training, weights, **options, items=may_be_farther)
@@ -532,7 +538,7 @@ class OnlineLearner(BaseEstimator):
 
     def _warn_that_start_is_kept(self, validation: dict[str, Any]) -> None:
         outcomes = {kind: validation[kind] for kind in KINDS}
-        warnings.warn(start_kept(validation["measure"], outcomes), stacklevel=5)
+        warnings.warn(start_kept_message(validation["measure"], outcomes), stacklevel=5)
 
     def _train(
         self, triplets: Any, queries: Rows, items: Rows, held: HeldOut | None = None

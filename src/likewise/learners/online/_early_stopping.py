@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from likewise.learners._gate import judge
-from likewise.learners._held_out import HeldOut
 from likewise.learners.online._beliefs import State, copy_state
+from likewise.learners.validation import HeldOut, judge
 from likewise.similarities import Bilinear
 
 PATIENCE = 5  # checks without a gain

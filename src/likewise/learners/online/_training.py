@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from likewise._progress import LongWork
 from likewise._threads import single_threaded_blas, slices
 from likewise._validation import Rows
-from likewise.learners._arguments import same_start
+from likewise.learners._initial_form import same_init
 from likewise.learners.online._beliefs import (
     DiagonalState,
     FactoredState,
@@ -179,7 +179,7 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
                 f"{type(first.state_).__name__} {first.state_.W.shape} and "
                 f"{type(model.state_).__name__} {model.state_.W.shape} were given."
             )
-    if start is None and any(not same_start(model.init, first.init) for model in models):
+    if start is None and any(not same_init(model.init, first.init) for model in models):
         raise ValueError("models must have had the same start, but init differs.")
     if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
         raise ValueError("start has seen more triplets than a model that continues from it.")
