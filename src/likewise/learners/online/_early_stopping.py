@@ -17,12 +17,12 @@ _SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 @dataclass
 class Progress:
-    """How far training has come, and the best state so far.
+    """Progress of training, and the best state so far.
 
     Attributes
     ----------
     best : State or None
-        None where nothing is held out.
+        None without a hold-out.
     best_mean : float
         Mean over the held-out queries at the best state.
     n_best : int
@@ -79,9 +79,9 @@ def decide(
     ----------
     held : HeldOut
     base : array
-        The start that every share is compared with.
+        The form that every share is compared with.
     start : array
-        The start of training; it differs from `base` where that was learned, too.
+        The start of training; it differs from `base` if it was learned itself.
     progress : Progress, with a best state
     as_similarity : callable from W to a Bilinear
     new_items : {"protect", "allow", "strict"}
@@ -96,7 +96,7 @@ def decide(
     if not start.any():
         shares = _SHARES[-1:]  # from zero, every share gives the same ranking
     elif not np.array_equal(base, start):
-        shares = (0.0, *_SHARES)  # the start may be worth publishing by itself
+        shares = (0.0, *_SHARES)  # the start itself may be worth publishing
     values = [held(as_similarity(start + start.dtype.type(s) * change)) for s in shares]
     before = held(as_similarity(base)) if base.any() else held.without_ranking()
     candidates = np.array(values)[:, None]
@@ -112,7 +112,7 @@ def decide(
 
 
 def undecided(measure: str) -> dict[str, Any]:
-    """Return the result of validation where nothing could be held out."""
+    """Return the result of validation without held-out queries."""
     verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
     return {
         "measure": measure,

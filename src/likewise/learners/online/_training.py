@@ -1,4 +1,4 @@
-"""Training of an online learner: triplets applied to a state, one after the other."""
+"""Training of an online learner: triplets update a state one at a time."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _FORGET_EVERY = 1000
 
 
 class UpdateRule(NamedTuple):
-    """The parameters of a learner that its updates depend on.
+    """Parameters of the updates.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Trainer(Protocol):
     """Applies triplets to a state, in this process or on a cluster."""
 
     def rounds(self, triplets: Any, progress: Progress, work: LongWork) -> Iterator[int]:
-        """Yield the number of triplets of each round that is left."""
+        """Yield the number of triplets of each remaining round."""
 
     def train(self, state: State, n_seen: int, triplets: Any, n: int) -> Iterator[Step]:
         """Apply the next `n` triplets to a state that has seen `n_seen`."""
@@ -152,7 +152,7 @@ def apply_triplets(
 
 
 def _between_forgetting(n: int, n_seen: int, forget: float) -> Iterator[slice]:
-    """Cut a block at every 1,000th triplet of the whole stream, where variance is inflated."""
+    """Split a block at every 1,000th triplet of the stream, where the state forgets."""
     first = n if forget == 0 else -n_seen % _FORGET_EVERY
     if first:
         yield slice(0, min(first, n))
@@ -164,8 +164,8 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
     if not models:
         raise ValueError("models is empty; at least one learner is needed.")
     first = models[0]
-    everyone: list[Any] = [*models, *([] if start is None else [start])]
-    for model in everyone:
+    learners: list[Any] = [*models, *([] if start is None else [start])]
+    for model in learners:
         if type(model) is not kind:
             raise TypeError(f"models must be {kind.__name__}s, but {model!r} was given.")
         check_is_fitted(model, "state_")
@@ -175,18 +175,18 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
             model.state_.W.shape != first.state_.W.shape
         ):
             raise ValueError(
-                "models must have learned the same kind of form, of the same widths, but "
+                "models must have states of the same kind and shape, but "
                 f"{type(first.state_).__name__} {first.state_.W.shape} and "
                 f"{type(model.state_).__name__} {model.state_.W.shape} were given."
             )
     if start is None and any(not same_init(model.init, first.init) for model in models):
-        raise ValueError("models must have had the same start, but init differs.")
+        raise ValueError("models must have the same start, but init differs.")
     if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
         raise ValueError("start has seen more triplets than a model that continues from it.")
 
 
 def merged_state(models: Sequence[Any], start: State, n_updates: Sequence[int]) -> State:
-    """Return `start` with the evidence that each model gained by so many updates."""
+    """Return `start` with the evidence of each model since then."""
     evidence = (
         model.state_.evidence_since(start, n) for model, n in zip(models, n_updates, strict=True)
     )
