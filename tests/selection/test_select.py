@@ -39,8 +39,8 @@ def test_outer_scores_are_those_of_cross_validation(table):
     alone = dataclasses.replace(family_named("euclidean"), grid=(settings,))
     found = select(rows, labels, families=[alone], n_splits=4)
     pipeline = make_pipeline(Columns(), lw.SimilarityClassifier(n_neighbors=5))
-    folds = StratifiedKFold(4, shuffle=True, random_state=0)
-    expected = cross_val_score(pipeline, rows.to_pandas(), labels, cv=folds)
+    splits = StratifiedKFold(4, shuffle=True, random_state=0)
+    expected = cross_val_score(pipeline, rows.to_pandas(), labels, cv=splits)
     np.testing.assert_allclose(found.rows[0]["scores"], expected)
     np.testing.assert_allclose(found.nested, expected)
 

@@ -1,6 +1,10 @@
-"""The two synthetic sets of Rwebangira and Blum (CMU-CS-09-107, sections 4.1.1 and 4.1.2)."""
+"""Data sets made here: the balance scale by its rule, and two at random.
 
-from typing import TYPE_CHECKING, TypeAlias
+The random sets are those of Rwebangira and Blum (CMU-CS-09-107, sections 4.1.1 and 4.1.2).
+"""
+
+from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 
@@ -9,14 +13,41 @@ from likewise.datasets._records import Dataset
 
 RandomState: TypeAlias = int | np.random.RandomState | None
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+
+def balance() -> Dataset:
+    """Return the balance scale data: weights and distances, and the side that goes down.
+
+    All 5⁴ = 625 combinations of a weight and a distance from 1 to 5 on either side, the last
+    attribute changing fastest, as in the UCI file. The side with the larger product of weight
+    and distance goes down; equal products balance.
+
+    Returns
+    -------
+    Dataset
+        `y` is 0 for left (288 rows), 1 for balanced (49) and 2 for right (288).
+
+    Examples
+    --------
+    >>> from likewise.datasets import balance
+    >>> scale = balance()
+    >>> scale.X[1], scale.target_names[scale.y[1]]
+    (array([1., 1., 1., 2.]), 'R')
+    """
+    X = np.array(list(product(range(1, 6), repeat=4)), dtype=np.float64)
+    left_torque, right_torque = X[:, 0] * X[:, 1], X[:, 2] * X[:, 3]
+    return Dataset(
+        name="balance",
+        X=X,
+        y=np.sign(right_torque - left_torque).astype(np.int64) + 1,
+        feature_names=("left-weight", "left-distance", "right-weight", "right-distance"),
+        target_names=("L", "B", "R"),
+    )
 
 
 def circle(n_samples: int = 1000, random_state: RandomState = None) -> Dataset:
-    """Draw points in a square, labelled by whether they lie in a disc of half its area.
+    """Draw points in a square, labeled by whether they lie in a disc of half its area.
 
-    No line separates the classes, while similarity to a few landmarks does.
+    No line separates the classes, but similarity to a few landmarks does.
 
     Parameters
     ----------
@@ -60,12 +91,12 @@ def blobs_and_line(
     n_flips: int = 1,
     random_state: RandomState = None,
 ) -> Dataset:
-    """Draw boolean vectors, half of them labelled by a line, half by the blob they are in.
+    """Draw boolean vectors, half of them labeled by a line, half by their blob.
 
-    Centres are drawn uniformly and given random labels. Then for each row a coin is flipped.
-    Heads: a random boolean vector, labelled by its first bit. Tails: a centre drawn at random
-    with some bits flipped, labelled as the centre. The native features can get the first half
-    right and similarity to landmarks the second; only both together get everything right.
+    Centers are drawn uniformly and get random labels. Then a coin is flipped for each row.
+    Heads: a random boolean vector, labeled by its first bit. Tails: a random center with some
+    bits flipped, labeled as the center. The native features can classify the first half and
+    similarity to landmarks the second; only both together classify all rows.
 
     Parameters
     ----------
@@ -76,7 +107,7 @@ def blobs_and_line(
     n_centers : int, default=40
         Number of blobs, k in the paper, which does not state it.
     n_flips : int, default=1
-        Number of different bits flipped in a copy of a centre, r in the paper, which does not
+        Number of bits flipped in a copy of a center, r in the paper, which does not
         state it.
     random_state : int, RandomState instance or None, default=None
         The same seed gives the same rows.
@@ -85,7 +116,7 @@ def blobs_and_line(
     -------
     Dataset
         `X` holds 0 and 1, `y` 0 and 1 (−1 and +1 in the paper). In `extra`: ``center``, the
-        number of each row's centre, −1 for heads; ``centers`` and ``center_labels``.
+        number of each row's center, −1 for heads; ``centers`` and ``center_labels``.
 
     Examples
     --------
@@ -127,9 +158,9 @@ def blobs_and_line(
 
 def _flips(
     random: np.random.RandomState, n_samples: int, n_features: int, n_flips: int
-) -> "NDArray[np.bool_]":
+) -> np.ndarray:
     """Return a mask with `n_flips` bits set in each row, all choices equally likely."""
-    places = random.uniform(size=(n_samples, n_features)).argsort(axis=1)[:, :n_flips]
+    columns = random.uniform(size=(n_samples, n_features)).argsort(axis=1)[:, :n_flips]
     mask = np.zeros((n_samples, n_features), dtype=bool)
-    np.put_along_axis(mask, places, True, axis=1)
+    np.put_along_axis(mask, columns, True, axis=1)
     return mask

@@ -1,15 +1,26 @@
-"""Downloads, with scikit-learn's cache laid beforehand where scikit-learn looks for it."""
+"""The sets of the papers: files as described, and downloads from a prepared cache."""
 
+import codecs
 import gzip
 import hashlib
 import json
+import pickle
+import re
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from reproduce._datasets import RECIPES, SETS, keep_from_and_subject, load
+from sklearn.utils import Bunch
 
-from likewise.datasets import _openml, load
+import likewise
+from likewise.exceptions import DatasetUnavailableError
+from reproduce import _datasets
 
+POST = "Xref: sci.space:7\nSubject: moons\nFrom: me@here\nLines: 2\n\nBody.\n\nMore: body.\n"
+KEPT = "From: me@here\nSubject: moons\n\nBody.\n\nMore: body.\n"
+# Files of these may hold fewer rows than the whole set: some speakers are not available everywhere.
+MAY_BE_PART = {"isolet"}
 SPEAKERS = [f"speaker{number}" for number in range(15)]
 
 
@@ -77,12 +88,12 @@ def parser(request, monkeypatch):
     """Parse with and without pandas, which a user need not have."""
     if request.param == "pandas":
         pytest.importorskip("pandas")
-    monkeypatch.setattr(_openml, "_parser", lambda: request.param)
+    monkeypatch.setattr(_datasets, "_parser", lambda: request.param)
 
 
 @pytest.mark.usefixtures("parser")
 def test_a_table_is_read_from_the_cache_without_a_network(sklearn_home):
-    species = _openml.RECIPES["iris_uci"].labels
+    species = _datasets.RECIPES["iris_uci"].labels
     X = np.random.default_rng(0).uniform(0, 8, size=(150, 4)).round(1)
     y = np.repeat([0, 2, 1], 50)
     rows = [[*values, species[label]] for values, label in zip(X, y, strict=True)]
@@ -102,8 +113,8 @@ def test_vowels_keep_their_ten_features_and_the_last_speakers_test(sklearn_home)
     X = random.normal(size=(990, 10)).round(3)
     y = np.tile(np.arange(11), 90)
     columns = {"Speaker_Number": SPEAKERS, "Sex": ("Male", "Female")}
-    columns |= {f"Feature_{i}": None for i in range(10)} | {"Class": _openml.VOWELS}
-    rows = [[SPEAKERS[i // 66], "Male", *X[i], _openml.VOWELS[y[i]]] for i in range(len(y))]
+    columns |= {f"Feature_{i}": None for i in range(10)} | {"Class": _datasets.VOWELS}
+    rows = [[SPEAKERS[i // 66], "Male", *X[i], _datasets.VOWELS[y[i]]] for i in range(len(y))]
     lay_cache(sklearn_home, "vowel", 2, columns, rows)
     vowel = load("vowel")
     assert_array_equal(vowel.X, X[:528].astype(np.float32))
@@ -113,7 +124,7 @@ def test_vowels_keep_their_ten_features_and_the_last_speakers_test(sklearn_home)
 
 
 def test_digits_of_usps_are_numbered_from_zero_and_scaled_to_the_unit_interval(sklearn_home):
-    recipe = _openml.RECIPES["usps"]
+    recipe = _datasets.RECIPES["usps"]
     y = np.concatenate([np.full(7291, 4), np.repeat(np.arange(10), recipe.test_counts)])
     X = np.tile([-1.0, 0.5, 1.0, 0.0], (len(y), 64))
     rows = [[*values, label + 1] for values, label in zip(X.tolist(), y.tolist(), strict=True)]
@@ -127,7 +138,7 @@ def test_digits_of_usps_are_numbered_from_zero_and_scaled_to_the_unit_interval(s
 
 
 def test_a_table_of_another_size_is_refused(sklearn_home):
-    species = _openml.RECIPES["iris_uci"].labels
+    species = _datasets.RECIPES["iris_uci"].labels
     rows = [[1.0, 2.0, 3.0, 4.0, species[0]]] * 149
     lay_cache(sklearn_home, "iris", 1, numeric_columns(4, species), rows)
     with pytest.raises(
@@ -144,7 +155,7 @@ def test_a_label_that_nobody_expects_is_refused(sklearn_home):
 
 
 def test_the_folder_comes_before_the_cache(sklearn_home, folder):
-    species = _openml.RECIPES["iris_uci"].labels
+    species = _datasets.RECIPES["iris_uci"].labels
     rows = [[1.0, 2.0, 3.0, 4.0, species[0]]] * 150
     lay_cache(sklearn_home, "iris", 1, numeric_columns(4, species), rows)
     np.savez(folder / "iris.npz", X=np.zeros((2, 4)), y=np.arange(2))
@@ -153,6 +164,105 @@ def test_the_folder_comes_before_the_cache(sklearn_home, folder):
 
 def test_rows_in_another_order_have_no_test_part():
     counts = (2, 1)
-    assert _openml.n_test_rows(np.array([1, 1, 1, 0, 0, 1]), counts) == 3
-    assert _openml.n_test_rows(np.array([0, 0, 1, 1, 1, 1]), counts) == 0
-    assert _openml.n_test_rows(np.array([1, 1, 1, 0, 0, 1]), None) == 0
+    assert _datasets.n_test_rows(np.array([1, 1, 1, 0, 0, 1]), counts) == 3
+    assert _datasets.n_test_rows(np.array([0, 0, 1, 1, 1, 1]), counts) == 0
+    assert _datasets.n_test_rows(np.array([1, 1, 1, 0, 0, 1]), None) == 0
+
+
+def lay_newsgroups_cache(home):
+    """Write the file that scikit-learn keeps of the newsgroups."""
+
+    def part(*numbers):
+        return Bunch(
+            data=[POST.replace("Body", f"Body {number}") for number in numbers],
+            target=np.array([number // 100 for number in numbers]),
+            target_names=["rec.autos", "sci.space"],
+            filenames=np.array([f"20news/{number}" for number in numbers]),
+        )
+
+    home.mkdir()
+    cache = {"train": part(120, 9, 10), "test": part(4)}
+    content = codecs.encode(pickle.dumps(cache), "zlib_codec")
+    (home / "20news-bydate_py3.pkz").write_bytes(content)
+
+
+def test_newsgroups_come_from_the_cache_of_scikit_learn_without_a_network(sklearn_home):
+    lay_newsgroups_cache(sklearn_home)
+    news = load("news20")
+    assert news.y.tolist() == [0, 0, 1]
+    in_order = [KEPT.replace("Body", f"Body {number}") for number in (9, 10, 120)]
+    assert list(news.X) == in_order
+    assert news.X_test == [KEPT.replace("Body", "Body 4")]
+    assert news.target_names == ("rec.autos", "sci.space")
+
+
+def test_a_post_keeps_who_wrote_it_and_about_what():
+    assert keep_from_and_subject(POST) == KEPT
+
+
+def test_a_line_of_the_body_is_not_taken_for_a_header():
+    assert keep_from_and_subject("From: me\n\nFrom: you\n") == "From: me\n\nFrom: you\n"
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_file_in_the_folder_is_as_described(name, real_folder):
+    described = SETS[name]
+    dataset = likewise.datasets.load(name)  # reads every set of the folder, without a download
+    n_samples = len(dataset.y) + (0 if dataset.y_test is None else len(dataset.y_test))
+    assert n_samples == described.n_samples or (
+        name in MAY_BE_PART and n_samples < described.n_samples
+    )
+    assert dataset.n_classes == described.n_classes
+    split = re.search(r"(\d+) \+ (\d+)", described.text)
+    assert (dataset.y_test is not None) == (split is not None)
+    if split is not None and name not in MAY_BE_PART:
+        assert [len(dataset.y), len(dataset.y_test)] == [int(part) for part in split.groups()]
+    labels = np.unique(dataset.y)
+    assert len(labels) == described.n_classes
+    for X, y in ((dataset.X, dataset.y), (dataset.X_test, dataset.y_test)):
+        if X is None:
+            continue
+        assert (len(X) if isinstance(X, list) else X.shape[0]) == len(y)
+        assert np.isin(y, labels).all()
+        if described.n_features is None:
+            assert isinstance(X[0], str)
+        else:
+            assert X[0].shape[-1] == described.n_features
+            assert X[0].dtype in (np.float32, np.float64)
+
+
+def test_downloads_are_described_with_their_source_and_split():
+    for name, described in SETS.items():
+        downloaded = name in RECIPES or name == "news20"
+        assert downloaded == ("OpenML" in described.text or "scikit-learn" in described.text)
+    for name, recipe in RECIPES.items():
+        if recipe.test_counts:
+            n_test = sum(recipe.test_counts)
+            assert f"split {SETS[name].n_samples - n_test} + {n_test}" in SETS[name].text
+        assert len(recipe.target_names or recipe.labels) == SETS[name].n_classes
+
+
+@pytest.mark.parametrize("name", ["mnist", "isolet"])
+def test_offline_and_absent_the_sentence_says_what_to_do(name, folder):
+    with pytest.raises(DatasetUnavailableError) as caught:
+        load(name)
+    sentence = str(caught.value)
+    assert f"the folder {folder} that LIKEWISE_DATA names holds no {name}.npz" in sentence
+    assert f"put {name}.npz into a folder and set LIKEWISE_DATA to it" in sentence
+    assert f"The download from OpenML as {RECIPES[name].openml_name} version 1 failed" in sentence
+    assert "\n" not in sentence
+    assert caught.value.__cause__ is not None
+
+
+def test_offline_newsgroups_say_what_to_do():
+    with pytest.raises(
+        DatasetUnavailableError,
+        match=r"LIKEWISE_DATA is not set; put news20_bydate.jsonl.gz into a folder .*"
+        r"The download from scikit-learn failed \(",
+    ):
+        load("news20")
+
+
+def test_a_set_without_a_download_is_refused_as_the_library_does(folder):
+    with pytest.raises(DatasetUnavailableError, match=r"holds no orl\.npz; put orl\.npz into"):
+        load("orl")
