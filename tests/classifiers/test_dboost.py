@@ -14,7 +14,7 @@ import likewise as lw
 from likewise._progress import LongWork
 from likewise.classifiers import _boosting, _stopping
 from likewise.classifiers._boosting import boost, draw_pairs
-from likewise.similarities.distances import Columns
+from likewise.similarities import DissimilarityColumns
 
 
 def problem(n, n_classes, seed):
@@ -118,7 +118,7 @@ def test_strong_goodness_bounds_the_error_of_voting():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(-1, 1, (400, 2)), rng.normal(1, 1, (400, 2))])
     y = np.repeat([0, 1], 400)
-    D = lw.distances.as_dissimilarity("euclidean").pairwise(X)
+    D = lw.from_distance("euclidean").distance(X, X)
     nearer = D[:, y == 0][:, :, None] < D[:, y == 1][:, None, ::10]
     right = np.where(y == 0, nearer.mean((1, 2)), 1 - nearer.mean((1, 2)))
     gamma, delta = 0.3, 0.1
@@ -172,8 +172,8 @@ def test_only_prototype_columns_are_read():
     hidden[:, fitted.prototypes_] = D[:, fitted.prototypes_]
     assert_array_equal(fitted.predict_proba(hidden), fitted.predict_proba(D))
     hidden[7, fitted.prototypes_[2]] = np.nan
-    place = f"row 7 and item {fitted.prototypes_[2]}"
-    with pytest.raises(ValueError, match=f"finite number that is not negative.*nan on {place}"):
+    place = f"query 7 and item {fitted.prototypes_[2]}"
+    with pytest.raises(ValueError, match=f"finite and not negative.*nan on {place}"):
         fitted.predict(hidden)
 
 
@@ -275,7 +275,7 @@ def test_rows_held_out_are_judged_at_the_scale_that_suits_their_scores(n_classes
     D, y = problem(50, n_classes, seed=6)
     D[np.ix_(y == 0, y == 0)] += 2.0  # so that not all is learned
     fitted = boosted(n_rounds=12, n_pairs=3).fit(D[:30, :30], y[:30])
-    columns = Columns(lw.distances.as_dissimilarity("precomputed"), D)
+    columns = DissimilarityColumns(lw.Precomputed(is_distance=True), D)
     judge = _stopping.Judge(12)
     judge.hear(fitted._ensemble(), columns, np.arange(30, 50), y)
     verdict = judge.verdict()
@@ -330,7 +330,7 @@ def test_without_refit_the_mean_of_what_the_folds_learned_decides(n_classes):
     expected = 0.0
     seeds = np.random.RandomState(0).randint(2**31 - 1, size=4)[1:]
     for (train, _), seed in zip(fitted._folds(y[:40]), seeds, strict=True):
-        columns = Columns(lw.distances.as_dissimilarity("precomputed"), D[:40, :40])
+        columns = DissimilarityColumns(lw.Precomputed(is_distance=True), D[:40, :40])
         plan, rng = fitted._check_parameters(), np.random.default_rng(seed)
         with LongWork("boosting") as work:
             part = boost(columns, train, y[train], fitted.n_rounds_, plan, rng, work)

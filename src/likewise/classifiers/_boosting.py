@@ -7,7 +7,7 @@ import numpy as np
 from likewise import kernels
 from likewise._progress import LongWork
 from likewise._threads import for_each, slices
-from likewise.similarities.distances import Columns
+from likewise.similarities import DissimilarityColumns
 
 _N_BINS = 128
 _ROWS_FOR_EXACT = 80  # up to here sorting is as quick
@@ -57,7 +57,7 @@ class Ensemble:
 
 
 def boost(
-    columns: Columns,
+    columns: DissimilarityColumns,
     rows: np.ndarray,
     labels: np.ndarray,
     n_rounds: int,
@@ -130,7 +130,7 @@ class _Grower:
 
     def __init__(
         self,
-        columns: Columns,
+        columns: DissimilarityColumns,
         rows: np.ndarray,
         labels: np.ndarray,
         targets: np.ndarray,
@@ -182,7 +182,7 @@ class _Grower:
         pool = self._to_draw_from(members)
         pairs = draw_pairs(self._labels[pool], self._masses[pool], self._plan.n_pairs, self._rng)
         firsts, seconds = pool[pairs]
-        places = self._columns.places(self._rows[np.concatenate([firsts, seconds])])
+        places = self._columns.positions(self._rows[np.concatenate([firsts, seconds])])
         best, threshold = self._best(places[: len(firsts)], places[len(firsts) :], members)
         first, second = int(firsts[best]), int(seconds[best])
         self.used[first] = self.used[second] = None

@@ -18,12 +18,18 @@ from likewise._validation import (
     check_choice,
     check_number,
     check_same_length,
+    check_square,
     check_whole_number,
     take,
 )
 from likewise.classifiers._boosting import Ensemble, Plan, boost, winners
 from likewise.classifiers._stopping import Fold, averaged, deal_out, held_out_scores, try_rounds
-from likewise.similarities.distances import Columns, Dissimilarity, as_dissimilarity, check_square
+from likewise.similarities import (
+    DissimilarityColumns,
+    Similarity,
+    as_similarity,
+    dissimilarities,
+)
 
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024
@@ -157,7 +163,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         y : array of shape (n_rows,)
         """
         plan = self._check_parameters()
-        base = as_dissimilarity(self.dissimilarity)
+        base = self._similarity()
         X, y = self._check_training(X, y, base)
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -176,7 +182,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
             ) as work,
         ):
             fitted = base.fitted(X)
-            columns = Columns(fitted, X)
+            columns = DissimilarityColumns(fitted, X)
             fitting = self.n_rounds, plan, work
             parts, verdict = try_rounds(columns, labels, folds, seeds[1:], *fitting)
             n_rounds = verdict.n_rounds if verdict else self.n_rounds
@@ -265,11 +271,12 @@ class DBoost(ClassifierMixin, BaseEstimator):
     def _distances(self, X: Any) -> np.ndarray:
         """Return the dissimilarities of rows to prototypes."""
         check_is_fitted(self)
-        measure = self.dissimilarity_
-        X = measure.check(self._check_rows(X, measure), "X")
+        X = self._check_rows(X, self.dissimilarity_)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            left, right = measure.prepare(X), measure.prepare_items(self.items_)
-            return measure.between(left, right, items=self.prototypes_)
+            return dissimilarities(self.dissimilarity_, X, self.items_)
+
+    def _similarity(self) -> Similarity:
+        return as_similarity(self.dissimilarity, is_distance=True, argument="dissimilarity")
 
     def _ensemble(self) -> Ensemble:
         return Ensemble(
@@ -321,18 +328,19 @@ class DBoost(ClassifierMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         return deal_out(labels, parts, self.validation_fraction, seed)
 
-    def _check_training(self, X: Any, y: Any, base: Dissimilarity) -> tuple[Any, np.ndarray]:
+    def _check_training(self, X: Any, y: Any, base: Similarity) -> tuple[Any, np.ndarray]:
         X = self._check_rows(X, base, reset=True)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_same_length(X, "X", y, "y")
         check_classification_targets(y)
-        X = base.check(X, "X")
         if base.takes == "matrix":
-            check_square(X)
-        return X, y
+            check_square(X, "X")
+        else:
+            base.check_items(X, "X")
+        return base.check_queries(X, "X"), y
 
-    def _check_rows(self, X: Any, base: Dissimilarity, *, reset: bool = False) -> Any:
+    def _check_rows(self, X: Any, base: Similarity, *, reset: bool = False) -> Any:
         if base.takes == "objects":
             return X
         if base.takes == "rows":
@@ -343,12 +351,13 @@ class DBoost(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            takes = as_dissimilarity(self.dissimilarity).takes
+            base = self._similarity()
         except (TypeError, ValueError):
-            return tags  # `fit` will say what is wrong with it
-        tags.input_tags.sparse = takes == "rows"
-        tags.input_tags.pairwise = tags.input_tags.positive_only = takes == "matrix"
-        tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
+            return tags  # `fit` reports the error
+        tags.input_tags.sparse = base.takes == "rows"
+        tags.input_tags.pairwise = base.takes == "matrix"
+        tags.input_tags.positive_only = base.takes == "matrix" and base.has_distance
+        tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
         return tags
 
 

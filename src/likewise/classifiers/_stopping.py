@@ -7,7 +7,7 @@ import numpy as np
 from likewise import kernels
 from likewise._progress import LongWork
 from likewise.classifiers._boosting import Ensemble, Plan, boost
-from likewise.similarities.distances import Columns
+from likewise.similarities import DissimilarityColumns
 
 SCALES = 2.0 ** np.arange(-8, 2, 0.5)  # of scores, to find their loss at its best
 
@@ -34,10 +34,14 @@ class Judge:
         self._n_rows = 0
 
     def hear(
-        self, found: Ensemble, columns: Columns, held_out: np.ndarray, labels: np.ndarray
+        self,
+        found: Ensemble,
+        columns: DissimilarityColumns,
+        held_out: np.ndarray,
+        labels: np.ndarray,
     ) -> None:
         """Add, of each round, how many rows held out are wrong, and their loss at each scale."""
-        places = columns.places(found.prototypes)
+        places = columns.positions(found.prototypes)
         leaves = found.leaves(np.ascontiguousarray(columns.values[places][:, held_out].T))
         sums = self._wrong, self._losses
         kernels.add_staged_losses(leaves, found.outputs, labels[held_out], SCALES, *sums)
@@ -82,7 +86,7 @@ def deal_out(labels: np.ndarray, parts: bool | int, fraction: float, seed: int) 
 
 
 def try_rounds(
-    columns: Columns,
+    columns: DissimilarityColumns,
     labels: np.ndarray,
     folds: list[Fold],
     seeds: np.ndarray,
@@ -105,12 +109,12 @@ def try_rounds(
 
 
 def held_out_scores(
-    parts: list[Ensemble], folds: list[Fold], columns: Columns, n_rounds: int
+    parts: list[Ensemble], folds: list[Fold], columns: DissimilarityColumns, n_rounds: int
 ) -> np.ndarray:
     """Return the scores of each row after so many rounds without it; NaN of one never held out."""
     scores = np.full((columns.n_rows, parts[0].outputs.shape[2]), np.nan)
     for part, (_, held_out) in zip(parts, folds, strict=True):
-        places = columns.places(part.prototypes)
+        places = columns.positions(part.prototypes)
         distances = np.ascontiguousarray(columns.values[places][:, held_out].T)
         trees = part.firsts, part.seconds, part.thresholds, part.outputs
         found = np.empty((len(held_out), scores.shape[1]))
