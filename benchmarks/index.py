@@ -55,7 +55,7 @@ class _Filled:
 
     def __init__(self, case: dict[str, Any], data: Any, *, learned: bool, fold: str = "auto"):
         import likewise
-        from likewise.index import _engine, _kinds
+        from likewise.index.engines import _engine, _kinds
 
         items, self.queries, W = data
         self.k = case["k"]

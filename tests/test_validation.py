@@ -231,3 +231,25 @@ def test_a_choice_is_one_of_the_known():
         validation.check_choice("cosin", "norm", ["dice", "cosine"])
     with pytest.raises(TypeError, match="norm must be one of 'dice', but 3 was given"):
         validation.check_choice(3, "norm", ["dice"])
+
+
+def test_one_class_is_refused_by_name():
+    with pytest.raises(ValueError, match="y has one class, 7; at least two classes are needed"):
+        validation.check_classes(np.array([7, 7]))
+    classes, numbers = validation.check_classes(np.array(["b", "a", "b"]))
+    assert classes.tolist() == ["a", "b"]
+    assert numbers.tolist() == [1, 0, 1]
+
+
+def test_samples_are_the_same_each_time():
+    np.testing.assert_array_equal(validation.sample_rows(5, 10), np.arange(5))
+    drawn = validation.sample_rows(1000, 10)
+    assert len(np.unique(drawn)) == 10
+    np.testing.assert_array_equal(drawn, validation.sample_rows(1000, 10))
+
+
+def test_a_sample_keeps_the_share_of_each_class_and_two_rows_of_the_rare():
+    labels = np.repeat([0, 1, 2], [700, 297, 3])
+    drawn = validation.sample_rows(1000, 100, labels=labels)
+    assert np.bincount(labels[drawn]).tolist() == [70, 30, 2]
+    assert (np.diff(drawn) > 0).all()

@@ -15,6 +15,7 @@ __all__ = [
     "as_objects",
     "call_on_pair",
     "check_choice",
+    "check_classes",
     "check_labels",
     "check_number",
     "check_rows",
@@ -23,6 +24,7 @@ __all__ = [
     "check_whole_number",
     "is_sparse",
     "n_rows",
+    "sample_rows",
     "take",
     "unknown_name",
 ]
@@ -119,6 +121,28 @@ def take(rows: Any, which: np.ndarray | slice) -> Any:
     return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
 
 
+def sample_rows(
+    n: int, size: int, *, labels: np.ndarray | None = None, random_state: Any = 0
+) -> np.ndarray:
+    """Return the numbers of at most `size` random rows of `n`, ascending; the same for a seed.
+
+    With `labels`, integers from 0, each class keeps its share of the rows and at least two.
+    """
+    if n <= size:
+        return np.arange(n)
+    if labels is None:
+        return np.sort(np.random.default_rng(random_state).choice(n, size, replace=False))
+    from sklearn.utils import check_random_state
+
+    random = check_random_state(random_state)
+    parts = []
+    for label in range(labels.max() + 1):
+        rows = np.flatnonzero(labels == label)
+        wanted = min(len(rows), max(2, round(size * len(rows) / n)))
+        parts.append(random.permutation(rows)[:wanted])
+    return np.sort(np.concatenate(parts))
+
+
 def as_objects(rows: Any, name: str) -> Any:
     """Return `rows` as a sequence of objects: a list's entries, an array's or a frame's rows."""
     if is_sparse(rows):
@@ -184,6 +208,14 @@ def check_labels(labels: Any, name: str, rows: Any, rows_name: str) -> np.ndarra
         raise ValueError(f"{name} must be 1-D, one label per row, but {array.ndim}-D was given.")
     check_same_length(rows, rows_name, array, name)
     return array
+
+
+def check_classes(labels: np.ndarray, name: str = "y") -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes in order and the class number of each row; one class is refused."""
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"{name} has one class, {classes[0]!s}; at least two classes are needed.")
+    return classes, numbers
 
 
 def check_whole_number(value: Any, name: str, *, minimum: int = 1) -> int:

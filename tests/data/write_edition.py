@@ -65,6 +65,7 @@ def models() -> dict[str, Any]:
         "aroma-factored": lw.AROMA("factored").fit_triplets(triplets, X),
         "OASIS": lw.OASIS(random_state=0, n_triplets=2000).fit(X, y),
         "RidgeSimilarity": lw.RidgeSimilarity(random_state=0).fit_relevance(relevance, queries, X),
+        "RidgeBelief": lw.learners.RidgeBelief.learned(X[:20], X[20:40], np.eye(4), alpha=3.0),
         "LMNN": lw.LMNN(max_iter=20).fit(X, y),
         "SiLA": lw.SiLA(n_epochs=3).fit(np.abs(X), y),
         "sila-one-vs-rest": lw.SiLA(n_epochs=3, protocol="one_vs_rest").fit(np.abs(X), y),
@@ -141,6 +142,9 @@ def answers(name: str, model: Any) -> dict[str, np.ndarray]:
         return {key: _dense(value) for key, value in found.items()}
     if name == "ItemOffsets":
         return {"apply": model.apply(["a", "b", 3], rows(3, seed=1)[0])}
+    if name == "RidgeBelief":
+        triplets = np.random.default_rng(1).integers(7, size=(9, 3))
+        return {"confidence": model.confidence(triplets, Q)}
     for method in ("predict", "predict_proba", "decision_function", "transform"):
         if hasattr(model, method):
             given = Q > 0.5 if name == "BalancedWinnow" else Q

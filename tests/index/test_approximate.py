@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import likewise as lw
-from likewise.index import _faiss, _kinds
-from likewise.index._snapshot import Live
+from likewise.index._snapshot import Snapshot
 from likewise.index._tuning import Step, least_effort
+from likewise.index.engines import _faiss, _kinds
 from likewise.index.engines._faiss import FaissEngine
 from likewise.index.engines._usearch import UsearchEngine
 
@@ -149,13 +149,13 @@ def test_a_target_that_is_not_reached_is_a_warning(engine, monkeypatch):
 def test_an_interrupted_tuning_leaves_the_effort_as_it_was(engine, monkeypatch):
     index = lw.Index(lw.Bilinear(FORM), engine=engine).add(range(N_ITEMS), ITEMS)
     before = index.effort
-    recall = Live.recall
+    recall = Snapshot.recall
 
     def interrupted(self, *args):
         recall(self, *args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Live, "recall", interrupted)
+    monkeypatch.setattr(Snapshot, "recall", interrupted)
     with pytest.raises(KeyboardInterrupt):
         index.tune(queries=QUERIES)
     assert index.effort == before

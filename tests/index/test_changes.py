@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from numpy.testing import assert_allclose, assert_array_equal
 
 import likewise as lw
-from likewise.index import _kinds
+from likewise.index.engines import _kinds
 
 WIDTH = 3
 QUERIES = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [-1.0, 3.0, 1.0]])

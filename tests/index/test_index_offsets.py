@@ -15,7 +15,9 @@ from scipy.sparse import csr_array, issparse
 
 import likewise as lw
 from likewise.exceptions import ModelFileError
-from likewise.index import _embedded, _kinds, _table
+from likewise.index.engines import _kinds
+from likewise.index.stores import _memory as _embedded
+from likewise.index.stores import _table
 
 N, WIDTH = 60, 4
 _numbers = count()

@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 import likewise as lw
-from likewise.index import SQL, _table
+from likewise.index import SQL
+from likewise.index.stores import _table
 
 psycopg = pytest.importorskip("psycopg")
 

@@ -13,7 +13,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import likewise as lw
-from likewise.index import _embedded, _exact, _faiss, _growing, _usearch, _where
+from likewise.index import _where
+from likewise.index.engines import _exact, _faiss, _usearch
+from likewise.index.stores import _growing
+from likewise.index.stores import _memory as _embedded
 
 ITEMS = np.random.default_rng(3).normal(size=(80, 4)).astype(np.float32)
 QUERIES = np.random.default_rng(4).normal(size=(6, 4)).astype(np.float32)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.learners import _held_out, _online
-from likewise.learners.ridge import _ridge
+from likewise.learners import _held_out
+from likewise.learners.online import _base
+from likewise.learners.ridge import _cross_validation
 from likewise.supervision import HoldOut
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the start is kept:UserWarning")
@@ -101,7 +102,7 @@ def test_a_held_out_item_is_not_learned_from_as_a_farther_one(name, shared, monk
     """Drawn triplets of the validation hold no item that judges it."""
     make = LEARNERS[name]
     drawn, held_out = [], []
-    draw, single = _online.RelevanceTriplets.draw, HoldOut.single
+    draw, single = _base.RelevanceTriplets.draw, HoldOut.single
 
     def noted(self, n, rng):
         drawn.append(draw(self, n, rng))
@@ -111,7 +112,7 @@ def test_a_held_out_item_is_not_learned_from_as_a_farther_one(name, shared, monk
         held_out.append(single(*given, **named))
         return held_out[-1]
 
-    monkeypatch.setattr(_online.RelevanceTriplets, "draw", noted)
+    monkeypatch.setattr(_base.RelevanceTriplets, "draw", noted)
     monkeypatch.setattr(HoldOut, "single", split)
     Q, P, items = shared
     relevance = np.zeros((len(Q), len(P)))
@@ -132,7 +133,7 @@ def test_held_out_rows_leave_no_trace_in_what_labels_teach(make, rng, monkeypatc
     def rows_that_were_learned_from(y, splits, split, rng):
         return np.flatnonzero(splits != split)[: (splits == split).sum()]
 
-    for module in (_online, _ridge, _held_out):
+    for module in (_base, _cross_validation, _held_out):
         monkeypatch.setattr(module, "held_rows", rows_that_were_learned_from)
     assert gained(make().fit(X, y)) > 0.3
 
@@ -150,9 +151,9 @@ def test_a_ridge_that_learning_starts_from_does_not_know_what_is_held_out(memora
             known.append(np.asarray(grades.sum(axis=1)).ravel() > 0)
             return usual(self, grades, *given, **named)
 
-    _online.RidgeSimilarity, before = Noted, _online.RidgeSimilarity
+    _base.RidgeSimilarity, before = Noted, _base.RidgeSimilarity
     try:
         lw.OASIS(random_state=0, init="ridge", n_triplets=2000).fit_relevance(relevance, Q, P)
     finally:
-        _online.RidgeSimilarity = before
+        _base.RidgeSimilarity = before
     assert known[0].sum() <= 0.8 * len(Q)

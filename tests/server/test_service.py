@@ -8,7 +8,7 @@ import likewise as lw
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _schemas as schemas
-from likewise.server.explorer._explore import Explorer, plane_of, turned_to
+from likewise.server.explorer._explore import Explorer
 from likewise.server.learning._teach import Teacher
 from likewise.server.store._records import NotPossibleError, NotThereError, WrongRequestError
 
@@ -183,16 +183,6 @@ def test_an_informative_question_is_one_the_learner_is_unsure_of(serve, numbers,
         for way in ("informative", "random")
     }
     assert sure["informative"] < 0.2 * sure["random"]
-
-
-def test_a_map_keeps_points_that_lie_in_a_plane(rng):
-    points = rng.normal(size=(30, 2))
-    points -= points.mean(axis=0)
-    drawn = plane_of(points @ points.T)
-    turned = turned_to(points / np.abs(points).max(), drawn)
-    np.testing.assert_allclose(
-        turned / np.linalg.norm(turned), points / np.linalg.norm(points), atol=1e-6
-    )
 
 
 def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):

@@ -208,7 +208,7 @@ def test_items_of_one_class_are_refused_with_a_sentence():
 
 def test_clicks_further_down_count_more_up_to_a_limit():
     assert_allclose(position_weights([1, 4, 9], bias=0.5), [1, 2, 3])
-    assert_allclose(position_weights([1, 4, 900], most=5.0), [1, 4, 5])
+    assert_allclose(position_weights([1, 4, 900], maximum=5.0), [1, 4, 5])
     assert_allclose(position_weights([3, 8], bias=0), [1, 1])
 
 
@@ -218,11 +218,11 @@ def test_clicks_further_down_count_more_up_to_a_limit():
         (([0, 1],), "positions must be whole numbers from 1"),
         (([1.5],), "positions must be whole numbers"),
         (([1], -1), "bias must be finite and at least 0"),
-        (([1], 1, 0.5), "most must be finite and at least 1"),
+        (([1], 1, 0.5), "maximum must be finite and at least 1"),
     ],
 )
 def test_positions_that_are_none_are_refused(arguments, message):
-    names = dict(zip(("bias", "most"), arguments[1:], strict=False))
+    names = dict(zip(("bias", "maximum"), arguments[1:], strict=False))
     with pytest.raises(ValueError, match=message):
         position_weights(arguments[0], **names)
 

@@ -126,7 +126,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"odd\.parquet"):
         TripletStream(tmp_path / "odd.parquet", ROWS, ROWS)
     (tmp_path / "t.csv").write_text("query,closer,farther\n0,1,2\n")
-    with pytest.raises(ValueError, match="weights of a file come from its column"):
+    with pytest.raises(ValueError, match="weights must be None with a file"):
         TripletStream(tmp_path / "t.csv", ROWS, ROWS, weights=[1.0])
 
 

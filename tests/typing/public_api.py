@@ -66,7 +66,7 @@ def draw_triplets(y: np.ndarray, relevance: np.ndarray, shown: np.ndarray) -> np
     ]
     triplets, weights = lw.supervision.click_triplets(shown, bias=0.7, n_after=2)
     assert_type(weights, np.ndarray)
-    assert_type(lw.supervision.position_weights([1, 2], bias=1.0, most=5.0), np.ndarray)
+    assert_type(lw.supervision.position_weights([1, 2], bias=1.0, maximum=5.0), np.ndarray)
     return np.vstack([triplets, *(source.draw(10, rng) for source in sources)])
 
 

@@ -16,6 +16,7 @@ from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each, limit_threads, slices
 from likewise._validation import (
     check_choice,
+    check_classes,
     check_number,
     check_same_length,
     check_square,
@@ -165,9 +166,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         plan = self._check_parameters()
         base = self._similarity()
         X, y = self._check_training(X, y, base)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+        classes, labels = check_classes(y)
         folds = self._folds(labels)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(folds) + 1)
         anew = self.refit or not folds

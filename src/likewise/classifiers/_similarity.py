@@ -16,6 +16,7 @@ from likewise import kernels
 from likewise._threads import for_each
 from likewise._validation import (
     check_choice,
+    check_classes,
     check_number,
     check_same_length,
     check_whole_number,
@@ -107,9 +108,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         check_number(self.c, "c", minimum=0.0)
         base = self._given_similarity()
         X, y = self._check_training(X, y, base)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+        classes, labels = check_classes(y)
         self._check_enough_rows(len(y))
         learner = radii = one_each = None
         if base is None:

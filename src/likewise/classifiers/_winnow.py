@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise import kernels
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each
-from likewise._validation import check_number, check_whole_number, is_sparse
+from likewise._validation import check_classes, check_number, check_whole_number, is_sparse
 
 _FLOATS = [np.float64, np.float32]
 
@@ -171,8 +171,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _start(self, X: Any, classes: np.ndarray) -> None:
-        if len(classes) < 2:
-            raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+        check_classes(classes)
         n_problems = 1 if len(classes) == 2 else len(classes)
         self.classes_ = classes
         self.log_weights_ = np.zeros((n_problems, X.shape[1]))

@@ -2,6 +2,7 @@
 
 from likewise.evaluation._compare import Comparison, compare
 from likewise.evaluation._goodness import Goodness, goodness
+from likewise.evaluation._plane import align_map, plane_map
 from likewise.evaluation._ranking import RetrievalReport, evaluate_retrieval
 from likewise.evaluation._table import Table
 
@@ -10,7 +11,9 @@ __all__ = [
     "Goodness",
     "RetrievalReport",
     "Table",
+    "align_map",
     "compare",
     "evaluate_retrieval",
     "goodness",
+    "plane_map",
 ]

@@ -10,9 +10,11 @@ from likewise._progress import LongWork, show_progress
 from likewise._threads import slices
 from likewise._validation import (
     check_choice,
+    check_classes,
     check_labels,
     check_number,
     check_whole_number,
+    sample_rows,
     take,
 )
 from likewise.exceptions import require_extra
@@ -145,9 +147,8 @@ def goodness(
     if compared.takes == "matrix" and X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of rows with rows, but has shape {X.shape}.")
     y = check_labels(y, "y", X, "X")
-    classes, labels, sizes = np.unique(y, return_inverse=True, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+    classes, labels = check_classes(y)
+    sizes = np.bincount(labels)
     if (sizes == 1).any():
         warnings.warn(
             f"only one row has the label {', '.join(map(str, classes[sizes == 1]))}: it has no "
@@ -155,7 +156,7 @@ def goodness(
             stacklevel=2,
         )
     items = np.arange(len(y)) if compared.takes == "matrix" else compared.check_items(X, "X")
-    sampled = _sampled(labels, sample_size, random_state)
+    sampled = sample_rows(len(y), sample_size, labels=labels, random_state=random_state)
     kept = np.bincount(labels[sampled], minlength=len(classes))
     K = similarity_among(similarity, take(items, sampled))
     if form == "auto":
@@ -169,22 +170,6 @@ def goodness(
     ]
     error = sum(sorted(errors)[-2:]) if len(sampled) < len(y) else 0.0
     return Goodness(margins, form, float(error))
-
-
-def _sampled(labels: np.ndarray, size: int, random_state: Any) -> np.ndarray:
-    """Draw rows, of each class in proportion and two at least; all where there are few."""
-    from sklearn.utils import check_random_state
-
-    n = len(labels)
-    if n <= size:
-        return np.arange(n)
-    random = check_random_state(random_state)
-    drawn = []
-    for label in range(labels.max() + 1):
-        rows = np.flatnonzero(labels == label)
-        wanted = min(len(rows), max(2, round(size * len(rows) / n)))
-        drawn.append(random.permutation(rows)[:wanted])
-    return np.sort(np.concatenate(drawn))
 
 
 def _mean_margins(

@@ -3,7 +3,8 @@
 from likewise.index._export import export
 from likewise.index._fold_plan import balanced_halves
 from likewise.index._index import Index
+from likewise.index._snapshot import Snapshot
 from likewise.index._tuning import Step, Tuning
 from likewise.index._where import SQL
 
-__all__ = ["SQL", "Index", "Step", "Tuning", "balanced_halves", "export"]
+__all__ = ["SQL", "Index", "Snapshot", "Step", "Tuning", "balanced_halves", "export"]

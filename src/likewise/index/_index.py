@@ -3,11 +3,11 @@
 import os
 import warnings
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
 from threading import RLock
 from time import perf_counter
 from typing import Any
-
-import numpy as np
 
 from likewise import _files
 from likewise._progress import LongWork
@@ -23,9 +23,9 @@ from likewise.index._checks import (
 from likewise.index._file import index_from_parts, parts_of_index
 from likewise.index._fold_plan import Serving, plan
 from likewise.index._offsets import ActiveOffsets, OffsetsChanged, check_offsets
-from likewise.index._snapshot import Live
+from likewise.index._snapshot import Snapshot
 from likewise.index._tuning import Step, Tuning, least_effort
-from likewise.index._where import Where, check_fields, check_where
+from likewise.index._where import Where, check_fields
 from likewise.index.engines._engine import Store
 from likewise.index.engines._kinds import ALL_METRICS, KINDS, chosen_kind
 from likewise.index.stores._memory import Embedded
@@ -107,7 +107,7 @@ class Index:
 
     def _begun(
         self, similarity: Similarity, n_items: int, offsets: ActiveOffsets, *, sparse: bool
-    ) -> Live:
+    ) -> Snapshot:
         """Return an empty store for a similarity, or the table as it is."""
         if self._asked == "pgvector":
             from likewise.index.stores._postgres import PgvectorStore
@@ -115,7 +115,7 @@ class Index:
             serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
             assert self._url is not None
             store: Store = PgvectorStore(self._url, self._table, serving, offsets.offsets)
-            return Live(serving, store, "pgvector", "a url was given")
+            return Snapshot(serving, store, "pgvector", "a url was given")
         can_fold = similarity.takes == "rows" and not sparse
         kind, reason = chosen_kind(self._asked, n_items, can_fold=can_fold)
         serving = plan(similarity, self._fold, self._metric, kind.metrics, kind.name)
@@ -130,7 +130,18 @@ class Index:
         # An engine that shifts vectors does not give them back to the last bit.
         keeps_items = serving.stored != "given" or serving.metric == "euclidean"
         embedded = Embedded(make, keeps_items=keeps_items, offsets=offsets)
-        return Live(serving, embedded, kind.name, reason)
+        return Snapshot(serving, embedded, kind.name, reason)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The index as it is now, which later changes do not change.
+
+        A table of PostgreSQL is shared with other processes: its snapshot is taken by each search.
+        """
+        store = self._live.store
+        if isinstance(store, Embedded):
+            store = copy(store)
+        return replace(self._live, store=store, n_candidates=self.n_candidates)
 
     @property
     def similarity(self) -> Similarity:
@@ -223,7 +234,7 @@ class Index:
             self._live = live
         return self
 
-    def _ready_for(self, items: Any, n_new: int) -> tuple[Live, Any]:
+    def _ready_for(self, items: Any, n_new: int) -> tuple[Snapshot, Any]:
         """Return what is to hold the items, and the items as it holds them."""
         live = self._live
         if not isinstance(live.store, Embedded):
@@ -242,7 +253,7 @@ class Index:
             live = self._moved(self._begun(self.similarity, n_items, offsets, sparse=False))
         return live, items
 
-    def _moved(self, begun: Live, *, from_originals: bool = False) -> Live:
+    def _moved(self, begun: Snapshot, *, from_originals: bool = False) -> Snapshot:
         """Fill an empty store with what is stored now.
 
         Items that offsets have moved stay so; with `from_originals` all of them are moved anew, by
@@ -348,7 +359,7 @@ class Index:
             if live.engine == "pgvector":
                 serving = plan(similarity, self._fold, self._metric, ALL_METRICS, "pgvector")
                 store = live.store.served_by(serving)  # type: ignore[attr-defined]
-                self._live = Live(serving, store, live.engine, live.reason)
+                self._live = Snapshot(serving, store, live.engine, live.reason)
                 return self
             if not len(live.store):
                 self._live = self._begun(similarity, 0, offsets, sparse=False)
@@ -357,7 +368,7 @@ class Index:
             begun = self._begun(similarity, len(live.store), offsets, sparse=sparse)
             _refuse_items(live, begun.serving)
             if live.serving.same_items(begun.serving) and begun.engine == live.engine:
-                self._live = Live(begun.serving, live.store, live.engine, live.reason)
+                self._live = Snapshot(begun.serving, live.store, live.engine, live.reason)
             else:
                 self._live = self._moved(begun)
         return self
@@ -381,23 +392,14 @@ class Index:
             Ids and scores, on the similarity's own scale, best first; None and −inf where there
             are fewer than `k` items.
         """
-        k = check_whole_number(k, "k")
-        where = check_where(where)
         while True:
-            served = self._live
+            live = self._live
             try:
-                return self._search(served, queries, k, where)
+                return replace(live, n_candidates=self.n_candidates).search(queries, k, where)
             except ValueError:
                 with self._lock:  # a swap that goes on is waited for; after one, it is asked again
-                    if served is self._live:
+                    if live is self._live:
                         raise
-
-    def _search(self, served: Live, queries: Any, k: int, where: Where) -> Matches:
-        with served.reading() as live:
-            Q, own = live.asked(queries)
-            slots, scores = live.best(Q, own, k, live.store.allowed(where), self.n_candidates)
-            ids = live.store.names(slots)
-        return Matches(*_padded(ids, scores, k))
 
     def served_recall(self, queries: Any = None, k: int = 10) -> float:
         """Return which share of the `k` truly best items a search finds, on average.
@@ -408,10 +410,7 @@ class Index:
             Real queries tell most. By default some stored items are asked for.
         k : int, default=10
         """
-        k = check_whole_number(k, "k")
-        with self._live.reading() as live:
-            Q, own = live.asked(queries)
-            return live.recall(Q, own, k, live.truth(Q, own, k), self.n_candidates)
+        return self.snapshot.served_recall(queries, k)
 
     def tune(self, recall: float = 0.95, queries: Any = None, k: int = 10) -> Tuning:
         """Find the least effort with which a search finds a share of the truly best items.
@@ -461,7 +460,7 @@ class Index:
             )
         return Tuning(target, chosen.recall, chosen.effort, steps)
 
-    def _set_effort(self, live: Live, effort: int) -> None:
+    def _set_effort(self, live: Snapshot, effort: int) -> None:
         """Set how many candidates are scored again, or how thorough the engine searches."""
         if live.serving.reranks:
             self.n_candidates = effort
@@ -488,7 +487,7 @@ class Index:
         return index_from_parts(cls, parts)
 
 
-def _add(live: Live, ids: list[Any], items: Any, fields: Any) -> None:
+def _add(live: Snapshot, ids: list[Any], items: Any, fields: Any) -> None:
     """Store new items, moved by the offsets that know them."""
     for _ in range(_ATTEMPTS):
         stored, moved = live.store.offsets.apply(ids, items, live.serving.similarity)
@@ -508,7 +507,7 @@ def _check_similarity(similarity: Any) -> None:
         )
 
 
-def _refuse_items(live: Live, serving: Serving) -> None:
+def _refuse_items(live: Snapshot, serving: Serving) -> None:
     """Refuse stored items that a similarity cannot score, before any work.
 
     One of the same kind as before differs at most in the width it takes, which one row tells.
@@ -533,12 +532,3 @@ def _as_csr(rows: Any) -> Any:
     from scipy.sparse import csr_array
 
     return rows if is_sparse(rows) else csr_array(rows)
-
-
-def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    missing = k - ids.shape[1]
-    if missing <= 0:
-        return ids, scores
-    padded = np.full((len(ids), k), None, dtype=object)
-    padded[:, : ids.shape[1]] = ids
-    return padded, np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)

@@ -1,4 +1,4 @@
-"""What a search works with from beginning to end, whatever is changed meanwhile."""
+"""An immutable state of an index: one search uses one snapshot from beginning to end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,26 +7,92 @@ from typing import Any
 
 import numpy as np
 
-from likewise.index._checks import check_queries, listed_ids, refuse_unknown
+from likewise._validation import check_whole_number, sample_rows
+from likewise.index._checks import check_ids, check_queries, is_id, listed_ids, refuse_unknown
 from likewise.index._fold_plan import Serving
 from likewise.index._search import Best, best_of
 from likewise.index._truth import exact_best, recall
+from likewise.index._where import Where, check_where
 from likewise.index.engines._engine import NO_SLOT, Store
+from likewise.similarities import ItemOffsets, Matches, Similarity
 
 _SAMPLED = 500  # stored items that are asked for, where no queries are at hand
 
 
 @dataclass(frozen=True, eq=False)
-class Live:
-    """A plan, the store that is searched by it, and which engine that is."""
+class Snapshot:
+    """An index between two changes: its fold plan, its items and its search settings.
+
+    `Index.snapshot` returns the current one. Later changes of the index do not change it.
+
+    Attributes
+    ----------
+    engine : str
+        The engine that searches.
+    reason : str
+        Why that engine was chosen.
+    n_candidates : int
+        Number of candidates that are scored again where the engine's order is approximate.
+    """
 
     serving: Serving
     store: Store
     engine: str
     reason: str
+    n_candidates: int = 100
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity that scores the items."""
+        return self.serving.similarity
+
+    @property
+    def offsets(self) -> ItemOffsets | None:
+        """The offsets that items were moved by."""
+        return self.store.offsets.offsets
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a search always returns the best items."""
+        return self.store.is_exact and not self.serving.reranks
+
+    @property
+    def ids(self) -> list[Any]:
+        """The ids of all items, in insertion order."""
+        return self.store.ids
+
+    def __len__(self) -> int:
+        return len(self.store)
+
+    def __contains__(self, identifier: object) -> bool:
+        return is_id(identifier) and bool(self.store.known([identifier]))
+
+    def items(self, ids: Any) -> Any:
+        """Return stored items as they were given, without their offsets."""
+        listed = check_ids(ids)
+        with self.store.reading() as store:
+            refuse_unknown(listed, store)
+            return store.given(store.slots_of(listed))
+
+    def search(self, queries: Any, k: int = 10, where: Where = None) -> Matches:
+        """Find the `k` most similar items of each query; see `Index.search`."""
+        k = check_whole_number(k, "k")
+        where = check_where(where)
+        with self.reading() as live:
+            Q, own = live.asked(queries)
+            slots, scores = live.best(Q, own, k, live.store.allowed(where), self.n_candidates)
+            ids = live.store.names(slots)
+        return Matches(*_padded(ids, scores, k))
+
+    def served_recall(self, queries: Any = None, k: int = 10) -> float:
+        """Return the mean share of the `k` best items that a search finds; see `Index`."""
+        k = check_whole_number(k, "k")
+        with self.reading() as live:
+            Q, own = live.asked(queries)
+            return live.recall(Q, own, k, live.truth(Q, own, k), self.n_candidates)
 
     @contextmanager
-    def reading(self) -> Iterator["Live"]:
+    def reading(self) -> Iterator["Snapshot"]:
         """Yield the same with the store as it is now, if anything is in it."""
         with self.store.reading() as store:
             if store.is_empty:
@@ -95,7 +161,13 @@ def _without(found: Best, own: np.ndarray, k: int) -> Best:
 
 
 def _sample(ids: list[Any]) -> list[Any]:
-    if len(ids) <= _SAMPLED:
-        return ids
-    chosen = np.random.default_rng(0).choice(len(ids), _SAMPLED, replace=False)
-    return [ids[at] for at in np.sort(chosen)]
+    return [ids[at] for at in sample_rows(len(ids), _SAMPLED)]
+
+
+def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    missing = k - ids.shape[1]
+    if missing <= 0:
+        return ids, scores
+    padded = np.full((len(ids), k), None, dtype=object)
+    padded[:, : ids.shape[1]] = ids
+    return padded, np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from likewise._validation import sample_rows
 from likewise.server.store._records import ItemId, NotThereError, StoredItem
 
 
@@ -56,6 +57,4 @@ class Catalogue:
 
     def sample(self, n: int) -> np.ndarray:
         """Return the rows of at most `n` items, always the same ones, in order."""
-        if len(self) <= n:
-            return np.arange(len(self))
-        return np.sort(np.random.default_rng(0).choice(len(self), n, replace=False))
+        return sample_rows(len(self), n)

@@ -36,6 +36,7 @@ from likewise.similarities._search import (
     best_items,
     joined,
     matches_of,
+    rounding_bound,
     steady_map,
 )
 from likewise.similarities._transformed import Naive
@@ -77,6 +78,7 @@ __all__ = [
     "paired_products",
     "products",
     "ratio",
+    "rounding_bound",
     "similarity_among",
     "steady_map",
     "sums",

@@ -346,32 +346,45 @@ class ProductScorer:
             left = self._side(2 * centred, -squares, np.ones(len(own)))
         else:
             left = self._side(own)
-        slack = self._slack(np.sqrt(squares), longest, left.shape[1])
+        slack = rounding_bound(
+            np.sqrt(squares), longest, left.shape[1], self._dtype, is_distance=self._is_distance
+        )
         for part in slices(len(rows), size):
             block = self._for_products.get((len(left), part.stop - part.start), self._dtype)
-            with np.errstate(over="ignore", invalid="ignore"):  # see _slack
+            with np.errstate(over="ignore", invalid="ignore"):  # see rounding_bound
                 np.matmul(left, right[part].T, out=block)
             yield part, block, slack
-
-    def _slack(self, reach: np.ndarray, longest: float, n_terms: int) -> np.ndarray:
-        """Return by how much the product of queries of length `reach` may be off.
-
-        A product of n terms is off by at most n units of rounding of its terms' total size, or of
-        the smallest normal number. Six more cover what is rounded before: the shift, the squared
-        lengths and the factors themselves. Where the terms overflow it may be off by anything.
-        """
-        limits = np.finfo(self._dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            terms = (reach + longest) ** 2 if self._is_distance else reach * longest
-        slack = (n_terms + 6) * (limits.eps * terms + limits.tiny)
-        return np.where(terms < limits.max / 8, slack, np.inf)
 
     def _side(self, rows: np.ndarray, *extra: np.ndarray) -> np.ndarray:
         """Return one side of the product: the rows, and the extra columns beside them."""
         columns = [column[:, None] for column in extra]
-        with np.errstate(over="ignore"):  # see _slack
+        with np.errstate(over="ignore"):  # see rounding_bound
             beside = np.concatenate([rows, *columns], axis=1) if extra else rows
             return beside.astype(self._dtype, copy=False)
+
+
+def rounding_bound(
+    query_lengths: np.ndarray,
+    max_item_length: float,
+    n_terms: int,
+    dtype: Any,
+    *,
+    is_distance: bool = False,
+) -> np.ndarray:
+    """Return the maximum rounding error of products of queries and items; of d² for a distance.
+
+    A product of n terms has an error of at most n rounding units of the sum of their sizes, or of
+    the smallest normal number. Six more cover earlier rounding: of the shift, the squared lengths
+    and the factors. Where the terms overflow, the error is unbounded.
+    """
+    limits = np.finfo(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if is_distance:
+            terms = (query_lengths + max_item_length) ** 2
+        else:
+            terms = query_lengths * max_item_length
+    bound = (n_terms + 6) * (limits.eps * terms + limits.tiny)
+    return np.where(terms < limits.max / 8, bound, np.inf)
 
 
 def _table(thresholds: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""From what people know to row numbers: which rows should be close to which."""
+"""Supervision as row numbers: targets, triplets and relevance from labels, clicks and pairs."""
 
 from likewise.supervision._holdout import N_SPLITS, HoldOut, relevant_items
 from likewise.supervision._sampling import (

@@ -1,4 +1,4 @@
-"""Hold-out splits by query and by item, so that both are new to what is judged by them."""
+"""Hold-out splits by query and by item."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +12,7 @@ N_SPLITS = 5
 class HoldOut:
     """A split number for every query and for every item.
 
-    What is judged in split k is learned from judgements of which neither the query nor the item is
-    in split k.
+    A model evaluated on split k is trained on judgments with neither query nor item in split k.
 
     Attributes
     ----------
@@ -34,7 +33,7 @@ class HoldOut:
         same: bool = False,
         n_splits: int = N_SPLITS,
     ) -> "HoldOut":
-        """Return splits of equal size; with `same`, items are the queries and split with them."""
+        """Return random splits of equal size; with `same`, the items are the queries."""
         queries = rng.permutation(np.arange(n_queries) % n_splits)
         items = queries if same else rng.permutation(np.arange(n_items) % n_splits)
         return cls(queries, items)
@@ -44,21 +43,21 @@ class HoldOut:
         cls,
         n_queries: int,
         n_items: int,
-        share: float,
+        fraction: float,
         rng: np.random.Generator,
         *,
         same: bool = False,
     ) -> "HoldOut":
-        """Return one split, number 0, that holds out a share of the queries and of the items."""
+        """Return a single split, number 0, with a fraction of the queries and of the items."""
 
-        def drawn(n: int) -> np.ndarray:
-            return np.where(rng.permutation(n) < round(share * n), 0, 1)
+        def draw(n: int) -> np.ndarray:
+            return np.where(rng.permutation(n) < round(fraction * n), 0, 1)
 
-        queries = drawn(n_queries)
-        return cls(queries, queries if same else drawn(n_items))
+        queries = draw(n_queries)
+        return cls(queries, queries if same else draw(n_items))
 
     def training(self, grades: Any, split: int) -> Any:
-        """Return the grades to learn from, as a CSR array of the same shape."""
+        """Return the training grades of a split, as a CSR array of the same shape."""
         from scipy.sparse import csr_array
 
         rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
@@ -68,7 +67,7 @@ class HoldOut:
         )
 
     def learns_from(self, queries: np.ndarray, items: np.ndarray, split: int) -> np.ndarray:
-        """Tell which pairs of a query and an item may be learned from."""
+        """Return a mask of the pairs of a query and an item that are training pairs of a split."""
         return (self.queries[queries] != split) & (self.items[items] != split)
 
 

@@ -1,32 +1,38 @@
-"""Triplets without end, drawn from labels or from graded relevance: seeded, a block at a time."""
+"""Random triplets from labels or graded relevance, and triplets from clicks."""
 
 from typing import Any, Protocol
 
 import numpy as np
 
-from likewise._validation import check_choice, check_number, check_whole_number, is_sparse
+from likewise._validation import (
+    check_choice,
+    check_classes,
+    check_number,
+    check_whole_number,
+    is_sparse,
+)
 
-_TRIES = 100  # draws again where an item was drawn that may not be the farther one
-_TRIES_AT_HARD = 5  # the top of a good ranking may hold none
+_MAX_TRIES = 100  # repeated draws of a farther item with too high a grade
+_MAX_TRIES_HARD = 5  # the top of a good ranking may hold no farther item
 
 
 class TripletSource(Protocol):
-    """What an online learner draws its triplets from."""
+    """Source of an online learner's triplets."""
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Return `n` triplets of row numbers (query, closer item, farther item)."""
 
 
 class LabelTriplets:
-    """Triplets from labels: a query, another row of its class, a row of another class.
+    """Random triplets from labels: a query, another row of its class, a row of another class.
 
-    Each is drawn uniformly. A row that is alone in its class is never a query.
+    Each is drawn uniformly. The only row of a class is never a query.
 
     Parameters
     ----------
     y : array of shape (n_rows,)
     queries, items : arrays of row numbers, optional
-        The rows that queries, and closer and farther items, are drawn from; all by default.
+        Rows to draw queries, and closer and farther items, from; all by default.
 
     Examples
     --------
@@ -38,63 +44,61 @@ class LabelTriplets:
     """
 
     def __init__(self, y: Any, queries: Any = None, items: Any = None) -> None:
-        names, self._classes = np.unique(y, return_inverse=True)
-        everyone = np.arange(len(self._classes))
-        queries, items = (everyone if rows is None else rows for rows in (queries, items))
-        if len(names) < 2:
-            raise ValueError("y has one class; at least two classes are needed.")
-        # Items class by class: what is drawn are places in this order.
+        names, self._classes = check_classes(y)
+        all_rows = np.arange(len(self._classes))
+        queries, items = (all_rows if rows is None else rows for rows in (queries, items))
+        # Items sorted by class; positions in this order are drawn.
         self._order = items[np.argsort(self._classes[items], kind="stable")]
         self._counts = np.bincount(self._classes[items], minlength=len(names))
         self._starts = np.cumsum(self._counts) - self._counts
-        self._place = np.full(len(everyone), -1)
-        self._place[self._order] = np.arange(len(self._order))
-        others = self._counts[self._classes[queries]] - (self._place[queries] >= 0)
+        self._position = np.full(len(all_rows), -1)
+        self._position[self._order] = np.arange(len(self._order))
+        others = self._counts[self._classes[queries]] - (self._position[queries] >= 0)
         self._queries = queries[others > 0]
         if len(self._queries) == 0:
-            raise ValueError("y has no class of two rows or more, so no row has a closer one.")
+            raise ValueError("y has no class of two rows or more, so no row has a closer row.")
         if np.count_nonzero(self._counts) < 2:
-            raise ValueError("items are of one class, so none is farther than another.")
+            raise ValueError("items are of one class; at least two classes are needed.")
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Return `n` triplets."""
         query = self._queries[rng.integers(len(self._queries), size=n)]
-        kind, place = self._classes[query], self._place[query]
-        start, count = self._starts[kind], self._counts[kind]
-        closer = start + rng.integers(count - (place >= 0))
-        closer += (place >= 0) & (closer >= place)  # not the query itself
+        label, position = self._classes[query], self._position[query]
+        start, count = self._starts[label], self._counts[label]
+        closer = start + rng.integers(count - (position >= 0))
+        closer += (position >= 0) & (closer >= position)  # not the query itself
         farther = rng.integers(len(self._order) - count)
         farther += np.where(farther >= start, count, 0)  # not of its class
         return np.column_stack([query, self._order[closer], self._order[farther]])
 
 
 class RelevanceTriplets:
-    """Triplets from grades, such as clicks: a query, an item of some grade, an item of a lower one.
+    """Random triplets from grades, such as clicks: a query, an item, and an item of a lower grade.
 
-    Queries are drawn uniformly among those that have an item of a positive grade, and that item
-    in proportion to its grade.
+    Queries with an item of positive grade are drawn uniformly, and the closer item in proportion
+    to its grade.
 
     Parameters
     ----------
     relevance : sparse matrix or array of shape (n_queries, n_items)
-        Grades; what a sparse matrix does not store is not judged, and a stored 0 is judged not
-        relevant.
+        Grades; entries that a sparse matrix does not store are not judged, and a stored 0 is
+        judged not relevant.
     weights : sparse matrix or array of the same shape, optional
-        How much the judgement of an item counts, such as the inverse of the chance that a user
-        looked at it (`position_weights`): the closer item is drawn in proportion to grade × weight.
+        Weight of each judgment, such as the inverse probability that a user saw the item
+        (`position_weights`): the closer item is drawn in proportion to grade × weight.
     negatives : {"unjudged", "judged"}, default="unjudged"
-        The farther item is any that is not graded as high as the closer one; or one that was
-        judged, for queries that have such (hard ones may be any, all the same).
+        The farther item is any item of a lower grade; with "judged" a judged one, for queries
+        that have one. Hard negatives may be any item in both cases.
     hard : float, default=0.0
-        Share of the farther items that are drawn from the top of a ranking, once `set_ranking` has
-        given one.
+        Share of the farther items that are drawn from the top of the ranking given to
+        `set_ranking`.
     items : bool array of shape (n_items,), optional
-        The items that may be the farther ones; all by default.
+        The allowed farther items; all by default.
 
     Attributes
     ----------
     queries : array of row numbers
-        Those with an item of a positive grade, which are drawn from.
+        The queries with an item of positive grade.
 
     Examples
     --------
@@ -124,8 +128,8 @@ class RelevanceTriplets:
         self._hard = hard
         self._judged_only = negatives == "judged"
         self._n_items = grades.shape[1]
-        self._may_be_farther = np.ones(self._n_items, dtype=bool) if items is None else items
-        self._items = np.flatnonzero(self._may_be_farther)
+        self._allowed = np.ones(self._n_items, dtype=bool) if items is None else items
+        self._items = np.flatnonzero(self._allowed)
         self._ranking: np.ndarray | None = None
         rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
         chances = grades.data.astype(np.float64)
@@ -138,28 +142,30 @@ class RelevanceTriplets:
         self.queries = np.flatnonzero(np.diff(self._pairs.indptr) > 0)
         if len(self.queries) == 0:
             raise ValueError(
-                "relevance has no positive grade that is above another, so no item is closer than "
-                "another."
+                "relevance has no positive grade above another of its query, so no item is closer "
+                "than another."
             )
-        self._reach = np.concatenate([[0.0], np.cumsum(self._pairs.data)])
+        self._cumulative = np.concatenate([[0.0], np.cumsum(self._pairs.data)])
         self._keys = rows * self._n_items + grades.indices
         self._grades = grades
-        # The judged items of each query from the lowest grade up, and the grades as ranks.
+        # Judged items of each query in ascending order of grade, and the grades as ranks.
         order = np.lexsort((grades.data, rows))
-        self._steps, ranks = np.unique(grades.data, return_inverse=True)
+        self._distinct_grades, ranks = np.unique(grades.data, return_inverse=True)
         self._by_grade = grades.indices[order].astype(np.int64)
-        self._grade_keys = (rows * (len(self._steps) + 1) + ranks)[order]
+        self._grade_keys = (rows * (len(self._distinct_grades) + 1) + ranks)[order]
 
     def set_ranking(self, ranking: np.ndarray) -> None:
-        """Give, for each query, the items that rank highest now: hard negatives are among them."""
+        """Set the highest ranked items of each query, from which hard negatives are drawn."""
         self._ranking = ranking
 
     def draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """Return `n` triplets."""
         query = self.queries[rng.integers(len(self.queries), size=n)]
         begin, end = self._pairs.indptr[query], self._pairs.indptr[query + 1]
-        chance = self._reach[begin] + rng.random(n) * (self._reach[end] - self._reach[begin])
-        at = np.clip(np.searchsorted(self._reach, chance, side="right") - 1, begin, end - 1)
+        target = self._cumulative[begin] + rng.random(n) * (
+            self._cumulative[end] - self._cumulative[begin]
+        )
+        at = np.clip(np.searchsorted(self._cumulative, target, side="right") - 1, begin, end - 1)
         closer = self._pairs.indices[at].astype(np.int64)
         grade = self._grade_of(query, closer)
         farther = self._farther(query, grade, rng)
@@ -168,28 +174,28 @@ class RelevanceTriplets:
     def _farther(
         self, query: np.ndarray, grade: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw until every item has a lower grade than its triplet's closer item."""
+        """Draw items of lower grades than the closer items."""
         farther = np.full(len(query), -1)
         if self._judged_only:
             farther = self._judged_below(query, grade, rng)
         if self._ranking is not None:
             hard = np.flatnonzero(rng.random(len(query)) < self._hard)
-            for _ in range(_TRIES_AT_HARD):
-                places = rng.integers(self._ranking.shape[1], size=len(hard))
-                top = self._ranking[query[hard], places].astype(np.int64)
-                fits = self._grade_of(query[hard], top) < grade[hard]
-                fits &= self._may_be_farther[top]
-                farther[hard[fits]] = top[fits]
-                hard = hard[~fits]
+            for _ in range(_MAX_TRIES_HARD):
+                ranks = rng.integers(self._ranking.shape[1], size=len(hard))
+                top = self._ranking[query[hard], ranks].astype(np.int64)
+                is_lower = self._grade_of(query[hard], top) < grade[hard]
+                is_lower &= self._allowed[top]
+                farther[hard[is_lower]] = top[is_lower]
+                hard = hard[~is_lower]
         pending = np.flatnonzero(farther < 0)
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             if len(pending) == 0:
                 return farther
             drawn = self._items[rng.integers(len(self._items), size=len(pending))]
-            fits = self._grade_of(query[pending], drawn) < grade[pending]
-            farther[pending[fits]] = drawn[fits]
-            pending = pending[~fits]
-        for t in pending:  # nearly every item has the grade or a higher one: look at all of them
+            is_lower = self._grade_of(query[pending], drawn) < grade[pending]
+            farther[pending[is_lower]] = drawn[is_lower]
+            pending = pending[~is_lower]
+        for t in pending:  # nearly all items have the grade or a higher one: draw from the rest
             grades = self._grade_of(np.full(len(self._items), query[t]), self._items)
             farther[t] = rng.choice(self._items[grades < grade[t]])
         return farther
@@ -197,22 +203,24 @@ class RelevanceTriplets:
     def _judged_below(
         self, query: np.ndarray, grade: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        """Return a judged item of a lower grade for each; −1 where there is none."""
+        """Return a judged item of a lower grade for each query; −1 if there is none."""
         begin = self._grades.indptr[query]
-        keys = query * (len(self._steps) + 1) + np.searchsorted(self._steps, grade)
+        keys = query * (len(self._distinct_grades) + 1) + np.searchsorted(
+            self._distinct_grades, grade
+        )
         n_lower = np.searchsorted(self._grade_keys, keys) - begin
         drawn = self._by_grade[begin + rng.integers(np.maximum(n_lower, 1))]
         return np.where(n_lower > 0, drawn, -1)
 
     def _grade_of(self, query: np.ndarray, item: np.ndarray) -> np.ndarray:
-        """Return the grade of each pair; 0 for pairs that were not judged."""
+        """Return the grade of each pair; 0 for pairs without a judgment."""
         keys = query * self._n_items + item
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[at] == keys, self._grades.data[at], 0)
 
 
 def _lowest_grades(grades: Any, n_items: int) -> np.ndarray:
-    """Return the lowest grade of each query: 0 where one of `n_items` was not judged."""
+    """Return the lowest grade of each query: 0 unless all `n_items` were judged."""
     lowest = np.zeros(grades.shape[0])
     full = np.flatnonzero(np.diff(grades.indptr) >= n_items)
     for row in full:
@@ -223,7 +231,7 @@ def _lowest_grades(grades: Any, n_items: int) -> np.ndarray:
 def check_relevance(
     relevance: Any, queries: Any = None, items: Any = None, *, name: str = "relevance"
 ) -> Any:
-    """Return grades as a CSR array of finite numbers, not negative, in order of columns."""
+    """Return grades as a CSR array of finite nonnegative numbers with sorted columns."""
     from scipy.sparse import csr_array
 
     if not is_sparse(relevance):
@@ -232,8 +240,8 @@ def check_relevance(
         raise TypeError(f"{name} must hold grades, but {relevance.dtype} was given.")
     if relevance.ndim != 2:
         raise ValueError(
-            f"{name} must be 2-D, a row a query and a column an item, but {relevance.ndim}-D was "
-            "given."
+            f"{name} must be 2-D, with a row for each query and a column for each item, but "
+            f"{relevance.ndim}-D was given."
         )
     for axis, (rows, side) in enumerate(((queries, "queries"), (items, "items"))):
         if rows is not None and relevance.shape[axis] != rows.shape[0]:
@@ -261,55 +269,54 @@ def weights_at(weights: Any, grades: Any) -> np.ndarray:
             f"weights must have the shape of relevance, {grades.shape}, but has {checked.shape}."
         )
     rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
-    found = np.asarray(checked[rows, grades.indices]).ravel()
-    if not (np.isfinite(found) & (found >= 0)).all():
+    values = np.asarray(checked[rows, grades.indices]).ravel()
+    if not (np.isfinite(values) & (values >= 0)).all():
         raise ValueError("weights must be finite and not negative.")
-    return found
+    return values
 
 
-def position_weights(positions: Any, *, bias: float = 1.0, most: float = 20.0) -> np.ndarray:
-    """Return how much a click at each position counts: positionᵇⁱᵃˢ, at most `most`.
+def position_weights(positions: Any, *, bias: float = 1.0, maximum: float = 20.0) -> np.ndarray:
+    """Return the weight of a click at each position: positionᵇⁱᵃˢ, at most `maximum`.
 
-    A result further down is seen less often, so a click on it says more. Weighting by the inverse
-    of the chance that it was seen undoes that; the limit keeps a few clicks far down from
-    outweighing all others.
+    Results further down are seen less often. Weighting clicks by the inverse probability of being
+    seen corrects this; the maximum limits the influence of a few clicks far down.
 
     Parameters
     ----------
     positions : array of int
-        Places in the list that was shown; 1 is the first.
+        Positions in the displayed list; 1 is the first.
     bias : float, default=1.0
-        The chance that place k is looked at is k⁻ᵇⁱᵃˢ.
-    most : float, default=20.0
+        The probability that position k is seen is k⁻ᵇⁱᵃˢ.
+    maximum : float, default=20.0
 
     Examples
     --------
     >>> position_weights([1, 2, 50])
     array([ 1.,  2., 20.])
     """
-    places = np.asarray(positions)
-    if places.dtype.kind not in "iu" or (places.size and places.min() < 1):
+    array = np.asarray(positions)
+    if array.dtype.kind not in "iu" or (array.size and array.min() < 1):
         raise ValueError("positions must be whole numbers from 1.")
     check_number(bias, "bias", minimum=0)
-    check_number(most, "most", minimum=1)
-    return np.minimum(places.astype(np.float64) ** bias, most)
+    check_number(maximum, "maximum", minimum=1)
+    return np.minimum(array.astype(np.float64) ** bias, maximum)
 
 
 def click_triplets(
     impressions: Any, *, bias: float = 1.0, n_after: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return triplets and weights from lists that were shown and what was clicked in them.
+    """Return triplets and weights from displayed lists and their clicks.
 
-    A clicked item is closer than the items above it that were passed over, and than the next
-    `n_after` below it. Items further down may not have been seen, and say nothing.
+    A clicked item is closer than the items above it that were not clicked, and than the next
+    `n_after` items below it. Items further down may not have been seen and are ignored.
 
     Parameters
     ----------
     impressions : array of shape (n, 5), or a frame with these columns
-        ``impression`` (which list), ``query`` and ``item`` (row numbers), ``position`` (from 1)
+        ``impression`` (id of the list), ``query`` and ``item`` (row numbers), ``position`` (from 1)
         and ``clicked`` (0 or 1).
     bias : float, default=1.0
-        See `position_weights`, by which a triplet is weighted at the place of its click.
+        Triplets have the `position_weights` of their click.
     n_after : int, default=1
 
     Returns
@@ -319,8 +326,8 @@ def click_triplets(
 
     Examples
     --------
-    >>> shown = [[0, 5, 10, 1, 0], [0, 5, 11, 2, 1], [0, 5, 12, 3, 0], [0, 5, 13, 4, 0]]
-    >>> triplets, weights = click_triplets(shown)
+    >>> page = [[0, 5, 10, 1, 0], [0, 5, 11, 2, 1], [0, 5, 12, 3, 0], [0, 5, 13, 4, 0]]
+    >>> triplets, weights = click_triplets(page)
     >>> triplets
     array([[ 5, 11, 10],
            [ 5, 11, 12]])
@@ -328,14 +335,14 @@ def click_triplets(
     array([2., 2.])
     """
     check_whole_number(n_after, "n_after", minimum=0)
-    which, query, item, position, clicked = _impressions(impressions)
+    list_id, query, item, position, clicked = _impressions(impressions)
     weights = position_weights(position, bias=bias)
-    order = np.lexsort((position, which))
-    begins = np.flatnonzero(np.diff(which[order], prepend=which[order][:1] - 1))
-    sizes = np.diff(np.append(begins, len(order)))
-    start = np.repeat(begins, sizes)
+    order = np.lexsort((position, list_id))
+    starts = np.flatnonzero(np.diff(list_id[order], prepend=list_id[order][:1] - 1))
+    sizes = np.diff(np.append(starts, len(order)))
+    start = np.repeat(starts, sizes)
     clicks = np.flatnonzero(clicked[order])
-    # For each click, all places of its list; then those that say something are kept.
+    # For each click, all positions of its list; then those without information are dropped.
     counts = np.repeat(sizes, sizes)[clicks]
     click = np.repeat(clicks, counts)
     other = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + start[click]
@@ -363,6 +370,6 @@ def _impressions(impressions: Any) -> tuple[np.ndarray, ...]:
     for name, column in zip(names[1:], columns[1:], strict=True):
         if column.dtype.kind not in "iub":
             raise TypeError(f"impressions must hold whole numbers in {name!r}.")
-    which = np.unique(columns[0], return_inverse=True)[1]
+    list_id = np.unique(columns[0], return_inverse=True)[1]
     query, item, position = (column.astype(np.int64) for column in columns[1:4])
-    return which, query, item, position, columns[4].astype(bool)
+    return list_id, query, item, position, columns[4].astype(bool)

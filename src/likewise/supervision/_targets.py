@@ -1,4 +1,4 @@
-"""Target neighbours: the rows of a row's own class that should be closest to it."""
+"""Target neighbors: the rows of a row's own class that should be closest to it."""
 
 import warnings
 from typing import Any
@@ -12,23 +12,22 @@ from likewise.similarities import NO_ITEM, Best, Similarity, best_items, joined
 def target_neighbors(
     similarity: Similarity, queries: Any, items: Any, y: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the `k` nearest rows of the same class, for each row and never the row itself.
+    """Find the `k` nearest other rows of the same class, for each row.
 
     Parameters
     ----------
     similarity : Similarity
-        What near means.
     queries, items : the same rows twice
-        They differ only for a similarity that wants the two sides in different forms.
+        They differ only for a similarity that takes the two sides in different forms.
     y : (n_rows,) array of labels
     k : int
 
     Returns
     -------
     targets : (n_rows, k) int64 array
-        Row numbers, nearest first; −1 where a class has fewer than k + 1 rows.
+        Row numbers, nearest first; −1 for a missing target.
     scores : (n_rows, k) float64 array
-        Their scores; NaN where there is no target.
+        Their scores; NaN for a missing target.
 
     Examples
     --------
@@ -38,8 +37,8 @@ def target_neighbors(
     >>> target_neighbors(lw.as_similarity("euclidean"), X, X, y, k=1)[0].ravel()
     array([1, 0, 1, 4, 3])
     """
-    everyone = np.arange(len(y))
-    return targets_of(best_of_class(similarity, queries, items, y, y, k, own_rows=everyone), y, k)
+    own_rows = np.arange(len(y))
+    return targets_of(best_of_class(similarity, queries, items, y, y, k, own_rows=own_rows), y, k)
 
 
 def best_of_class(
@@ -82,7 +81,7 @@ def best_of_class(
 
 
 def targets_of(best: Best, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return targets and scores in order, and warn of classes that have too few."""
+    """Return sorted targets and scores, and warn about classes with too few rows."""
     scores, ids = joined([best], k)
     labels, of_row, sizes = np.unique(y, return_inverse=True, return_counts=True)
     missing = ids == NO_ITEM
@@ -93,7 +92,7 @@ def targets_of(best: Best, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarra
         short = (f"{label!s} ({n})" for label, n in zip(labels[few], sizes[few], strict=True))
         warnings.warn(
             f"fewer than {k + 1} rows in class {', '.join(short)}: "
-            f"their rows have fewer than {k} target neighbours.",
+            f"their rows have fewer than {k} target neighbors.",
             stacklevel=4,
         )
     return np.where(missing, -1, ids), np.where(missing, np.nan, scores)

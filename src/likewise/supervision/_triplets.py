@@ -13,19 +13,19 @@ from likewise.exceptions import require_extra
 
 COLUMNS = ("query", "closer", "farther")
 WEIGHT = "weight"
-_ROWS_AT_A_TIME = 65_536
+_ROWS_PER_BLOCK = 65_536
 
 
 def check_triplets(
     triplets: Any, queries: Any, items: Any, names: tuple[str, str] = ("queries", "items")
 ) -> np.ndarray:
-    """Return `triplets` as an int64 array of shape (n_triplets, 3) that points at rows there are.
+    """Return `triplets` as an int64 array of shape (n_triplets, 3) of existing rows.
 
     Parameters
     ----------
     triplets : array of row numbers (query, closer item, farther item)
     queries, items : rows
-    names : what the caller calls them
+    names : names of the arguments `queries` and `items` in error messages
 
     Examples
     --------
@@ -62,14 +62,14 @@ def check_triplets(
 
 
 def check_weights(weights: Any, triplets: Any, name: str = "triplets") -> np.ndarray:
-    """Return one finite weight, not negative, for each triplet; ones where `weights` is None."""
+    """Return a finite nonnegative weight for each triplet; ones if `weights` is None."""
     if weights is None:
         return np.ones(len(triplets))
     array = np.asarray(weights)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"weights must be numbers, but {array.dtype} was given.")
     if array.ndim != 1:
-        raise ValueError(f"weights must be 1-D, one a triplet, but {array.ndim}-D was given.")
+        raise ValueError(f"weights must be 1-D, one per triplet, but {array.ndim}-D was given.")
     check_same_length(triplets, name, array, "weights")
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if len(wrong):
@@ -81,14 +81,14 @@ def check_weights(weights: Any, triplets: Any, name: str = "triplets") -> np.nda
 
 
 class TripletStream:
-    """Triplets and their weights, checked before the first is used, and handed out in blocks.
+    """Triplets and their weights, fully checked in advance, in blocks.
 
     Parameters
     ----------
     triplets : array, frame or path
         An int array of shape (n_triplets, 3); a frame with the columns ``query``, ``closer`` and
-        ``farther``, and ``weight`` where triplets have weights; or a Parquet or CSV file of such
-        a frame, which is read a block at a time.
+        ``farther``, and optionally ``weight``; or a Parquet or CSV file of such a frame, which is
+        read in blocks.
     queries, items : rows that the triplets point at
     weights : array of shape (n_triplets,), optional
 
@@ -105,13 +105,15 @@ class TripletStream:
     def __init__(self, triplets: Any, queries: Any, items: Any, weights: Any = None) -> None:
         if isinstance(triplets, str | os.PathLike):
             if weights is not None:
-                raise ValueError(f"weights of a file come from its column {WEIGHT!r}, not beside.")
+                raise ValueError(
+                    f"weights must be None with a file, which has them in its column {WEIGHT!r}."
+                )
             self._path: Path | None = Path(triplets)
             self._length = _check_file(self._path, queries, items)
             return
         self._path = None
-        triplets, of_frame = triplets_of(triplets)
-        weights = of_frame if weights is None else weights
+        triplets, frame_weights = triplets_of(triplets)
+        weights = frame_weights if weights is None else weights
         self._triplets = check_triplets(triplets, queries, items)
         self._weights = check_weights(weights, self._triplets)
         self._length = len(self._triplets)
@@ -121,11 +123,11 @@ class TripletStream:
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """Return all triplets and weights at once."""
-        triplets, weights = zip(*self.blocks(_ROWS_AT_A_TIME), strict=True)
+        triplets, weights = zip(*self.blocks(_ROWS_PER_BLOCK), strict=True)
         return np.concatenate(triplets), np.concatenate(weights)
 
     def blocks(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the triplets and weights, in order, at most `size` at a time."""
+        """Yield the triplets and weights in order, in blocks of at most `size`."""
         if self._path is None:
             for block in slices(self._length, size):
                 yield self._triplets[block], self._weights[block]
@@ -137,14 +139,14 @@ class TripletStream:
 
 
 def triplets_of(triplets: Any) -> tuple[Any, np.ndarray | None]:
-    """Return the triplets and weights of a frame, by the names of its columns; else as they are."""
+    """Return the triplets and weights of a frame; other input unchanged, without weights."""
     if not hasattr(triplets, "columns"):
         return triplets, None
     return _columns_of(triplets, list(triplets.columns), "triplets")
 
 
 def _check_file(path: Path, queries: Any, items: Any) -> int:
-    """Go through the whole file once, so that nothing is learned from one with a mistake in it."""
+    """Check the whole file before it is used, and return its number of triplets."""
     length = 0
     for triplets, weights in read_file(path):
         if len(triplets) == 0:
@@ -161,7 +163,7 @@ def _check_file(path: Path, queries: Any, items: Any) -> int:
 
 
 def read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-    """Yield the triplets and weights of a Parquet or CSV file, a block at a time."""
+    """Yield the triplets and weights of a Parquet or CSV file in blocks."""
     arrow = require_extra("pyarrow.dataset", "tables", "reading triplets from a file")
     kind = {".parquet": "parquet", ".csv": "csv"}.get(path.suffix.lower())
     if kind is None:
@@ -169,26 +171,26 @@ def read_file(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
     if not path.exists():
         raise FileNotFoundError(f"triplets: there is no file {path}.")
     table = arrow.dataset(path, format=kind)
-    wanted = [name for name in (*COLUMNS, WEIGHT) if name in table.schema.names]
-    _refuse_missing(table.schema.names, str(path))
-    for batch in table.to_batches(columns=wanted, batch_size=_ROWS_AT_A_TIME):
-        columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
-        yield _columns_of(columns, wanted, str(path))
+    columns_read = [name for name in (*COLUMNS, WEIGHT) if name in table.schema.names]
+    _check_columns(table.schema.names, str(path))
+    for batch in table.to_batches(columns=columns_read, batch_size=_ROWS_PER_BLOCK):
+        columns = {name: batch[name].to_numpy(zero_copy_only=False) for name in columns_read}
+        yield _columns_of(columns, columns_read, str(path))
 
 
-def _columns_of(frame: Any, names: list[str], what: str) -> tuple[np.ndarray, np.ndarray | None]:
-    _refuse_missing(names, what)
+def _columns_of(frame: Any, names: list[str], source: str) -> tuple[np.ndarray, np.ndarray | None]:
+    _check_columns(names, source)
     columns = [np.asarray(frame[name]) for name in COLUMNS]
-    # Signed and unsigned whole numbers together would become floats.
+    # Stacking signed and unsigned integers would give floats.
     whole = all(column.dtype.kind in "iu" for column in columns)
     triplets = np.column_stack([c.astype(np.int64) if whole else c for c in columns])
     return triplets, np.asarray(frame[WEIGHT]) if WEIGHT in names else None
 
 
-def _refuse_missing(names: list[str], what: str) -> None:
+def _check_columns(names: list[str], source: str) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise ValueError(
-            f"{what} needs the columns 'query', 'closer' and 'farther', but has no "
+            f"{source} needs the columns 'query', 'closer' and 'farther', but has no "
             f"{missing[0]!r}; its columns are {', '.join(map(repr, names))}."
         )

@@ -283,7 +283,7 @@ def test_random_labels_rarely_move_the_start():
 
 
 def test_one_class_is_refused(rng):
-    with pytest.raises(ValueError, match="y has one class; at least two"):
+    with pytest.raises(ValueError, match="y has one class, 0; at least two"):
         lw.RidgeSimilarity().fit(rng.normal(size=(5, 2)), np.zeros(5, int))
 
 
@@ -345,7 +345,7 @@ def test_a_file_gives_everything_back(popular, tmp_path):
 
 
 def test_ctrl_c_keeps_the_finished_splits(judged, monkeypatch):
-    from likewise.learners.ridge import _ridge
+    from likewise.learners.ridge import _cross_validation, _ridge
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     usual, calls = _ridge.relevance_path, []
@@ -356,7 +356,8 @@ def test_ctrl_c_keeps_the_finished_splits(judged, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return usual(*given)
 
-    monkeypatch.setattr(_ridge, "relevance_path", pressed)
+    for module in (_cross_validation, _ridge):
+        monkeypatch.setattr(module, "relevance_path", pressed)
     try:
         with pytest.warns(InterruptedWarning, match="the finished splits"):
             model = lw.RidgeSimilarity(random_state=0).fit_relevance(*judged)

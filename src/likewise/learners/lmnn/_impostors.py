@@ -1,4 +1,4 @@
-"""Who comes too close: rows of another label within the margin of a row's targets."""
+"""Search for impostors: rows of another class within the margin of a row's targets."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -11,23 +11,23 @@ from likewise._threads import ScratchArray, for_each, slices
 from likewise.learners.lmnn._objective import Margins
 from likewise.similarities import Best, as_similarity
 
-Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # CSR: where each row's begin, and the rows
+Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # CSR: indptr, and row numbers of impostors
 
-_CAUTION = 1.1  # impostors are looked for this much farther than they matter now
+_SEARCH_MARGIN = 1.1  # search this much farther than the current margins
 _ROWS_FOR_SCALE, IMPOSTORS_FOR_SCALE = 500, 300
-_ROWS_AT_ONCE = 50  # of those, each beside all rows
+_ROWS_PER_SCALE_BLOCK = 50  # each scored with all rows
 _ROWS_IN_BLOCK = 1024
-_ROOM_FOR_PAIRS = 4096
+_INITIAL_CAPACITY = 4096
 
 
 class ImpostorSearch:
-    """Keeps the impostors of a `Margins` up to date as the map moves.
+    """Updates the impostors of a `Margins` for the current map.
 
     Parameters
     ----------
     margins : Margins
     labels : (n_rows,) int64 array, or None
-        None where the impostors are given and stay.
+        None where the impostors are given and fixed.
     given : CSR list of impostors, or None
     """
 
@@ -35,7 +35,7 @@ class ImpostorSearch:
         self,
         margins: Margins,
         labels: np.ndarray | None,
-        given: tuple[np.ndarray, np.ndarray] | None,
+        given: Lists | None,
     ) -> None:
         self._margins = margins
         self._labels = labels
@@ -43,73 +43,73 @@ class ImpostorSearch:
             margins.set_impostors(*given)
 
     def renew(self, L: np.ndarray, *, most: int | None = None) -> float:
-        """Find the impostors under `L`; return the plain objective, over all rows.
+        """Find the impostors under `L`; return the unsmoothed objective over all rows.
 
-        Where there are more than `most`, the list stays as it was and infinity is returned.
+        With more than `most` impostors, the list stays unchanged and infinity is returned.
         """
         Z = self._margins.mapped(L)
         if self._labels is not None:
             reach = reach_of(self._margins.target_distances(Z))
-            found = find_impostors(Z, self._labels, reach, most)
-            if found is None:
+            impostors = find_impostors(Z, self._labels, reach, most)
+            if impostors is None:
                 return np.inf
-            self._margins.set_impostors(*found)
+            self._margins.set_impostors(*impostors)
         return self._margins.cost(Z, 0.0)[0]
 
     def best_scale(self, L: np.ndarray) -> float:
-        """Return the factor on squared distances under which `L` costs least.
+        """Return the factor on squared distances that minimizes the cost of `L`.
 
-        From too small a scale everything is an impostor of everything. Some rows and their nearest
-        impostors tell enough.
+        With too small a scale every row is an impostor of every other. The factor is estimated
+        from a sample of rows and their nearest impostors.
         """
         Z = self._margins.mapped(L)
-        some = self._margins if self._labels is None else self._sample(Z, self._labels)
-        return scale_of(some, Z, typical_distance(self._margins.target_distances(Z)))
+        sample = self._margins if self._labels is None else self._sample(Z, self._labels)
+        return scale_of(sample, Z, typical_distance(self._margins.target_distances(Z)))
 
     def _sample(self, Z: np.ndarray, labels: np.ndarray) -> Margins:
         rows = rows_for_scale(len(Z))
         parts = [
             lists_of(nearest_others(Z[block], labels[block], Z, labels))
-            for block in np.array_split(rows, -(-len(rows) // _ROWS_AT_ONCE))
+            for block in np.array_split(rows, -(-len(rows) // _ROWS_PER_SCALE_BLOCK))
         ]
-        some = self._margins.of_anchors(rows)
-        some.set_impostors(*joined_lists(parts))
-        return some
+        sample = self._margins.of_anchors(rows)
+        sample.set_impostors(*joined_lists(parts))
+        return sample
 
 
 def reach_of(near: np.ndarray) -> np.ndarray:
-    """Return how far from each row impostors are looked for, from the distances of its targets."""
+    """Return the search radius of each row (squared) from the distances of its targets."""
     farthest = np.where(np.isnan(near), -np.inf, near).max(axis=1)
-    return (_CAUTION * (1 + farthest)).astype(near.dtype)  # −inf: no targets, no margin
+    return (_SEARCH_MARGIN * (1 + farthest)).astype(near.dtype)  # −inf: no targets, no margin
 
 
 def typical_distance(near: np.ndarray) -> float:
-    """Return the median distance of targets that are not at the same place; 0 where all are."""
+    """Return the median nonzero distance of targets; 0 if all distances are zero."""
     return float(np.median(near[near > 0])) if (near > 0).any() else 0.0
 
 
 def rows_for_scale(n_rows: int) -> np.ndarray:
-    """Return some rows, evenly spread."""
+    """Return evenly spaced row numbers."""
     return np.unique(np.linspace(0, n_rows - 1, _ROWS_FOR_SCALE).astype(np.int64))
 
 
-def scale_of(some: Margins, Z: np.ndarray, typical: float) -> float:
-    """Return the factor on squared distances under which margins cost least."""
+def scale_of(sample: Margins, Z: np.ndarray, typical: float) -> float:
+    """Return the factor on squared distances that minimizes the cost."""
     if typical == 0:
         return 1.0
-    cost = some.cost_by_scale(Z)
-    found = minimize_scalar(
+    cost = sample.cost_by_scale(Z)
+    minimum = minimize_scalar(
         lambda log: cost(np.exp(log) / typical), bounds=(-7, 9), options={"xatol": 0.05}
     )
-    return float(np.exp(found.x) / typical)
+    return float(np.exp(minimum.x) / typical)
 
 
 def nearest_others(
     queries: np.ndarray, of_queries: np.ndarray, Z: np.ndarray, labels: np.ndarray
 ) -> Best:
-    """Return the score (−squared distance) and row of the nearest rows of other labels, unordered.
+    """Return scores (−squared distance) and row numbers of the nearest rows of other classes.
 
-    −inf where a row of the same label fills the place.
+    They are unordered; the score is −inf where fewer rows of other classes exist.
     """
     scores = as_similarity("euclidean").score(queries, Z)
     scores[of_queries[:, None] == labels] = -np.inf
@@ -119,7 +119,7 @@ def nearest_others(
 
 
 def lists_of(best: Best) -> Lists:
-    """Return, as CSR, the rows of other labels that were found."""
+    """Return the rows with a finite score as CSR lists."""
     scores, rows = best
     others = np.isfinite(scores)
     indptr = np.concatenate([[0], np.cumsum(others.sum(axis=1))]).astype(np.int64)
@@ -127,7 +127,7 @@ def lists_of(best: Best) -> Lists:
 
 
 def joined_lists(parts: Sequence[Lists]) -> Lists:
-    """Return CSR lists below each other."""
+    """Concatenate CSR lists."""
     counts = [np.diff(indptr) for indptr, _ in parts]
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
     return indptr, np.concatenate([heads for _, heads in parts])
@@ -135,11 +135,10 @@ def joined_lists(parts: Sequence[Lists]) -> Lists:
 
 def find_impostors(
     Z: np.ndarray, labels: np.ndarray, reach: np.ndarray, most: int | None = None
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """List, for every row, the rows of another label nearer than its reach, as CSR.
+) -> Lists | None:
+    """List, for every row, the rows of another class closer than its reach, as CSR.
 
-    Half of one pass over all pairs: a block of distances serves both directions. None where there
-    are more than `most`.
+    Each pair is computed once for both directions. None if there are more than `most`.
 
     Parameters
     ----------
@@ -161,14 +160,14 @@ def impostor_pairs(
     reach: np.ndarray,
     most: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """List pairs of a row and an impostor among two blocks of rows, in both directions.
+    """List pairs of a row and an impostor between two blocks of rows, in both directions.
 
-    Blocks are the same, or the second lies behind the first. None where there are more than `most`.
+    The blocks are equal, or the second follows the first. None if there are more than `most`.
 
     Parameters
     ----------
     Z, others : (n, n_components) and (m, n_components)
-    first, first_other : int, which rows they begin with
+    first, first_other : int, number of their first row
     labels, reach : of all rows
     most : int, optional
 
@@ -176,7 +175,7 @@ def impostor_pairs(
     -------
     tails, heads : int32 arrays, a row and its impostor
     """
-    # |a − b|² as one product, of (−2a, |a|², 1) with (b, 1, |b|²)
+    # |a − b|² as a single product of (−2a, |a|², 1) with (b, 1, |b|²)
     left = np.concatenate([-2 * Z, _squares(Z), np.ones((len(Z), 1), Z.dtype)], axis=1)
     right = np.concatenate([others, np.ones((len(others), 1), Z.dtype), _squares(others)], axis=1)
     pairs = [
@@ -185,39 +184,39 @@ def impostor_pairs(
         for columns in slices(len(others), _ROWS_IN_BLOCK)
         if first_other + columns.stop > first + rows.start + 1  # above the diagonal
     ]
-    found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32),) * 2] * len(pairs)
+    blocks: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32),) * 2] * len(pairs)
     counts = np.zeros(len(pairs), np.int64)
-    for_distances = ScratchArray()
+    scratch = ScratchArray()
 
     def work(number: int) -> None:
         if most is not None and counts.sum() > most:
             return
         rows, columns = pairs[number]
         shape = rows.stop - rows.start, columns.stop - columns.start
-        distances = for_distances.get(shape, Z.dtype)
+        distances = scratch.get(shape, Z.dtype)
         np.matmul(left[rows], right[columns].T, out=distances)
-        begins = first + rows.start, first_other + columns.start
-        room, count = 0, _ROOM_FOR_PAIRS
-        while count > room:  # once more with enough room, where there was too little
-            room = count
-            tails, heads = np.empty(room, np.int32), np.empty(room, np.int32)
-            count = kernels.scan_impostors(distances, *begins, labels, reach, tails, heads)
+        offsets = first + rows.start, first_other + columns.start
+        capacity, count = 0, _INITIAL_CAPACITY
+        while count > capacity:  # repeat with a larger buffer where it was too small
+            capacity = count
+            tails, heads = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
+            count = kernels.scan_impostors(distances, *offsets, labels, reach, tails, heads)
         counts[number] = count
-        found[number] = tails[:count].copy(), heads[:count].copy()
+        blocks[number] = tails[:count].copy(), heads[:count].copy()
 
     for_each(work, range(len(pairs)))
     if most is not None and counts.sum() > most:
         return None
-    tails, heads = (np.concatenate(part) for part in zip(*found, strict=True))
+    tails, heads = (np.concatenate(part) for part in zip(*blocks, strict=True))
     return tails, heads
 
 
 def impostor_lists(pairs: Sequence[tuple[np.ndarray, np.ndarray]], rows: slice) -> Lists:
-    """Return the impostors of some rows, as CSR, from pairs of these and of others."""
+    """Return the impostors of a range of rows as CSR, from pairs that may include other rows."""
     tails, heads = (np.concatenate(part) for part in zip(*pairs, strict=True))
     own = (tails >= rows.start) & (tails < rows.stop)
     tails, heads = tails[own].astype(np.int64) - rows.start, heads[own]
-    # By row, and within a row ascending: the order in which blocks were done must not matter.
+    # Sorted by row, then by impostor: independent of the order in which blocks finished.
     order = np.lexsort((heads, tails))
     indptr = np.zeros(rows.stop - rows.start + 1, np.int64)
     np.cumsum(np.bincount(tails, minlength=len(indptr) - 1), out=indptr[1:])

@@ -1,4 +1,4 @@
-"""Where a search for a linear map starts."""
+"""Initial linear maps."""
 
 from typing import Any
 
@@ -17,10 +17,9 @@ def starting_map(X: np.ndarray, y: np.ndarray | None, init: Any, n_components: i
     X : (n_rows, n_features) array
     y : (n_rows,) array of labels, or None where there are none
     init : {"identity", "pca", "lda"} or array
-        The axes, the directions of largest variance, those that separate the classes best, or a
-        map of one's own.
+        The axes, the principal components, the linear discriminants, or a given map.
     n_components : int, optional
-        Every feature by default; with "lda" one less than there are classes.
+        By default the number of features; with "lda" the number of classes minus one.
     """
     n_features = X.shape[1]
     if not isinstance(init, str):
@@ -44,12 +43,12 @@ def starting_map(X: np.ndarray, y: np.ndarray | None, init: Any, n_components: i
 def _given_map(init: Any, n_components: int | None, n_features: int) -> np.ndarray:
     L = np.array(init, dtype=np.float64)
     if L.ndim != 2 or L.shape[1] != n_features or n_components not in (None, L.shape[0]):
-        wanted = (n_components or "n_components", n_features)
-        raise ValueError(f"init must be an array of shape {wanted}, but has shape {L.shape}.")
+        expected = (n_components or "n_components", n_features)
+        raise ValueError(f"init must be an array of shape {expected}, but has shape {L.shape}.")
     if not np.isfinite(L).all():
         raise ValueError("init holds NaN or infinity; it must be finite.")
     if not L.any():
-        raise ValueError("init is zero everywhere, and no direction leads down from there.")
+        raise ValueError("init must not be zero everywhere: the gradient is zero there.")
     return L
 
 
@@ -58,10 +57,10 @@ def _discriminants(X: np.ndarray, y: np.ndarray | None, n_components: int | None
 
     if y is None:
         raise ValueError("init 'lda' needs labels; use 'identity' or 'pca'.")
-    most = min(X.shape[1], len(np.unique(y)) - 1)
-    if n_components is not None and n_components > most:
+    maximum = min(X.shape[1], len(np.unique(y)) - 1)
+    if n_components is not None and n_components > maximum:
         raise ValueError(
-            f"init 'lda' gives at most {most} components here, but n_components is {n_components}."
+            f"init 'lda' gives at most {maximum} components, but n_components is {n_components}."
         )
-    found = LinearDiscriminantAnalysis().fit(X, y).scalings_.T
-    return found[: n_components or most].astype(np.float64)
+    scalings = LinearDiscriminantAnalysis().fit(X, y).scalings_.T
+    return scalings[: n_components or maximum].astype(np.float64)

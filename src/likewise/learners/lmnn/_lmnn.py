@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import limit_threads, slices
-from likewise._validation import check_number, check_whole_number
+from likewise._validation import check_classes, check_number, check_whole_number
 from likewise.learners.lmnn._certificate import lower_bound
 from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn._init import starting_map
@@ -126,9 +126,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         X, y = self._labelled(X, y)
         check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y has one class, {classes[0]!s}; at least two classes are needed.")
+        labels = check_classes(y)[1]
         given = None if target_neighbors is None else check_targets(target_neighbors, labels)
         start = self._start(X, labels)
         with show_progress(self.verbose), limit_threads(self.n_jobs):

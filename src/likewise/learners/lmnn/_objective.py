@@ -1,4 +1,4 @@
-"""The cost of large margins as a function of a linear map, over lists of edges between rows."""
+"""The LMNN objective and its gradient in the linear map."""
 
 from collections.abc import Callable
 
@@ -15,8 +15,8 @@ _PARTIAL_SUMS = 16
 class Margins:
     """Σ_ij d(i,j) + c Σ_ijl [1 + d(i,j) − d(i,l)]₊ over anchors i, their targets j and impostors l.
 
-    Everything runs in blocks whose edges do not depend on the number of threads, and sums over rows
-    are sums of blocks in order: neither do the results.
+    Work is done in blocks that do not depend on the number of threads, and partial sums are added
+    in order, so the results do not depend on it either.
 
     Parameters
     ----------
@@ -37,43 +37,43 @@ class Margins:
         self.set_impostors(np.zeros(len(anchors) + 1, np.int64), np.empty(0, np.int32))
 
     def set_impostors(self, indptr: np.ndarray, impostors: np.ndarray) -> None:
-        """Say which rows may come too close to each anchor, as a CSR list."""
+        """Set the potential impostors of each anchor, as CSR lists."""
         self._indptr = indptr
         own = self._n_targets
         tails = np.repeat(self._anchors, np.diff(indptr)).astype(np.int32)
         self._tails = np.concatenate([self._tails[:own], tails])
         self._heads = np.concatenate([self._heads[:own], impostors])
         n_rows, n_edges = len(self.X), len(self._tails)
-        begins = np.zeros(n_rows + 2, np.int64)
-        begins[2:] = np.bincount(self._tails, minlength=n_rows)
-        begins[2:] += np.bincount(self._heads, minlength=n_rows)
+        offsets = np.zeros(n_rows + 2, np.int64)
+        offsets[2:] = np.bincount(self._tails, minlength=n_rows)
+        offsets[2:] += np.bincount(self._heads, minlength=n_rows)
         edges, others = np.empty(2 * n_edges, np.int32), np.empty(2 * n_edges, np.int32)
-        kernels.incidence(self._tails, self._heads, begins, edges, others)
-        self._incidence = begins, edges, others
+        kernels.incidence(self._tails, self._heads, offsets, edges, others)
+        self._incidence = offsets, edges, others
 
     def of_anchors(self, which: np.ndarray) -> "Margins":
-        """Return the same for some of the anchors, without impostors."""
+        """Return the objective of a subset of the anchors, without impostors."""
         targets = np.full(self._present.shape, -1)
         targets[self._present] = self._heads[: self._n_targets]
         return Margins(self.X, self._anchors[which], targets[which], self.c)
 
     @property
     def n_impostors(self) -> int:
-        """Number of pairs of an anchor and a row that may come too close."""
+        """Number of pairs of an anchor and a potential impostor."""
         return len(self._tails) - self._n_targets
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, anchors or not."""
+        """Number of rows, including rows that are not anchors."""
         return len(self.X)
 
     @property
     def dtype(self) -> np.dtype:
-        """In which rows are given."""
+        """Data type of the rows."""
         return self.X.dtype
 
     def mapped(self, L: np.ndarray) -> np.ndarray:
-        """Return the rows after the map."""
+        """Return the mapped rows."""
         linear = L.T.astype(self.X.dtype)
         Z = np.empty((len(self.X), linear.shape[1]), self.X.dtype)
 
@@ -84,13 +84,13 @@ class Margins:
         return Z
 
     def target_distances(self, Z: np.ndarray) -> np.ndarray:
-        """Return d(i, j) of every anchor and target; NaN where there is none."""
-        return self._spread(self._distances(Z, self._n_targets))
+        """Return d(i, j) of every anchor and target; NaN for a missing target."""
+        return self._by_anchor(self._distances(Z, self._n_targets))
 
     def cost(self, Z: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-        """Return the cost, and its derivative by the squared length of every edge.
+        """Return the cost, and its derivative with respect to each edge's squared length.
 
-        The hinge is smoothed over `width`; 0 for the plain one.
+        The hinge is smoothed over `width`; 0 means no smoothing.
         """
         own = self._n_targets
         distances = self._distances(Z, len(self._tails))
@@ -98,7 +98,7 @@ class Margins:
         on_targets = np.empty(self._present.shape, Z.dtype)
         on_impostors = np.empty(self.n_impostors, Z.dtype)
         kernels.margin_costs(
-            self._spread(distances[:own]),
+            self._by_anchor(distances[:own]),
             distances[own:],
             self._indptr,
             self.c,
@@ -113,29 +113,29 @@ class Margins:
         """Return the smoothed cost and its gradient in L."""
         Z = self.mapped(L)
         value, weights = self.cost(Z, width)
-        return value, 2 * self._spread_forces(Z, weights)
+        return value, 2 * self._laplacian_product(Z, weights)
 
     def dual(self, L: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return what `dual_bound` needs, with the slopes of the smoothed hinge at `L` as α."""
+        """Return the arguments of `dual_bound`; α are the slopes of the smoothed hinge at `L`."""
         weights = self.cost(self.mapped(L), width)[1]
         pull = np.zeros_like(weights)
         pull[: self._n_targets] = 1
         total = -float(weights[self._n_targets :].sum(dtype=np.float64))
         return (
-            self._spread_forces(self.X, pull),
-            self._spread_forces(self.X, weights - pull),
+            self._laplacian_product(self.X, pull),
+            self._laplacian_product(self.X, weights - pull),
             total,
         )
 
     def cost_by_scale(self, Z: np.ndarray) -> Callable[[float], float]:
-        """Return the plain cost as a function of a factor on all squared distances."""
+        """Return the unsmoothed cost as a function of a factor on all squared distances."""
         distances = self._distances(Z, len(self._tails))
         loss = np.empty(len(self._anchors))
         unused = np.empty(self._present.shape, Z.dtype), np.empty(self.n_impostors, Z.dtype)
 
         def cost(factor: float) -> float:
             scaled = distances * Z.dtype.type(factor)
-            near, far = self._spread(scaled[: self._n_targets]), scaled[self._n_targets :]
+            near, far = self._by_anchor(scaled[: self._n_targets]), scaled[self._n_targets :]
             kernels.margin_costs(near, far, self._indptr, self.c, 0.0, loss, *unused)
             return float(loss.sum())
 
@@ -150,23 +150,23 @@ class Margins:
         for_each(work, slices(n_edges, _EDGES_IN_BLOCK))
         return out
 
-    def _spread(self, on_edges: np.ndarray) -> np.ndarray:
+    def _by_anchor(self, on_edges: np.ndarray) -> np.ndarray:
         on_targets = np.full(self._present.shape, np.nan, on_edges.dtype)
         on_targets[self._present] = on_edges
         return on_targets
 
-    def _spread_forces(self, Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return (Laplacian · Z)ᵀ X in double precision, summed piece by piece."""
-        pieces = list(slices(len(Z), max(_ROWS_IN_BLOCK, -(-len(Z) // _PARTIAL_SUMS))))
-        sums = np.zeros((len(pieces), Z.shape[1], self.X.shape[1]))
-        for_forces = ScratchArray()
+    def _laplacian_product(self, Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return (Laplacian · Z)ᵀ X in double precision, as a sum over parts of the rows."""
+        parts = list(slices(len(Z), max(_ROWS_IN_BLOCK, -(-len(Z) // _PARTIAL_SUMS))))
+        sums = np.zeros((len(parts), Z.shape[1], self.X.shape[1]))
+        scratch = ScratchArray()
 
         def work(number: int) -> None:
-            piece = pieces[number]
-            for block in slices(piece.stop, _ROWS_IN_BLOCK, start=piece.start):
-                forces = for_forces.get((block.stop - block.start, Z.shape[1]), Z.dtype)
+            part = parts[number]
+            for block in slices(part.stop, _ROWS_IN_BLOCK, start=part.start):
+                forces = scratch.get((block.stop - block.start, Z.shape[1]), Z.dtype)
                 kernels.edge_forces(Z, *self._incidence, weights, block.start, forces)
                 sums[number] += forces.T @ self.X[block]
 
-        for_each(work, range(len(pieces)))
+        for_each(work, range(len(parts)))
         return sums.sum(axis=0)

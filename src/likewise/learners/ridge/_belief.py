@@ -1,4 +1,4 @@
-"""RidgeBelief: a form learned by ridge regression, and how certain it is."""
+"""RidgeBelief: the posterior of a bilinear form learned by ridge regression."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from likewise.learners._informative import least_certain, probability
 from likewise.similarities import frozen_map, map_rows, paired_products, to_unit_length
 from likewise.supervision import check_triplets, triplets_of
 
-_TRIPLETS_AT_A_TIME = 4096
+_TRIPLETS_PER_BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,9 +24,9 @@ class RidgeBelief:
     ----------
     W : array of shape (n_query_features, n_item_features)
     A : array of shape (n_query_features, n_query_features)
-        (QᵀQ + λI)⁻¹ over the queries that were learned from.
+        (QᵀQ + λI)⁻¹ over the training queries.
     variance : float
-        σ², of a coordinate of what a query should find.
+        σ², the noise variance of a coordinate of the targets.
     normalize : bool, default=True
         Whether rows are compared at unit length.
 
@@ -72,13 +72,13 @@ class RidgeBelief:
         alpha: float,
         normalize: bool = True,
     ) -> "RidgeBelief":
-        """Return the belief after learning that queries should be mapped to targets.
+        """Return the belief after learning to map queries to targets.
 
-        The variance is that of the residuals, as if there were one more, of unit length.
+        The variance is the mean square of the residuals and of one more residual of unit length.
 
         Parameters
         ----------
-        queries : array of shape (n_queries, n_query_features), as they are compared
+        queries : array of shape (n_queries, n_query_features), of unit length with `normalize`
         targets : array of shape (n_queries, n_item_features)
         start : array of shape (n_query_features, n_item_features)
         alpha : float
@@ -94,7 +94,7 @@ class RidgeBelief:
         return cls(W.astype(np.float32), A.astype(np.float32), float(variance), normalize)
 
     def confidence(self, triplets: Any, queries: Any, items: Any = None) -> np.ndarray:
-        """Return how sure it is that each closer item is closer: a probability.
+        """Return the probability that each closer item is closer.
 
         Parameters
         ----------
@@ -109,12 +109,12 @@ class RidgeBelief:
     def most_informative(
         self, candidates: Any, queries: Any, items: Any = None, n: int = 10
     ) -> np.ndarray:
-        """Return the comparisons whose answer is least certain, the best first.
+        """Return the comparisons with the least certain answers, most uncertain first.
 
         Parameters
         ----------
         candidates : int array of shape (n_candidates, 3)
-            Row numbers (query, one item, another item); which of the two is closer is the question.
+            Row numbers (query, one item, another item), with unknown order of the two items.
         queries, items : as in `confidence`
         n : int, default=10
 
@@ -132,7 +132,7 @@ class RidgeBelief:
         P = check_rows(queries if items is None else items, "items", n_features=self.W.shape[1])
         triplets = check_triplets(triplets_of(triplets)[0], Q, P)
         margins, variances = np.empty(len(triplets)), np.empty(len(triplets))
-        for block in slices(len(triplets), _TRIPLETS_AT_A_TIME):
+        for block in slices(len(triplets), _TRIPLETS_PER_BLOCK):
             query, closer, farther = triplets[block].T
             q = self._scaled(take(Q, query))
             p = self._scaled(take(P, closer)) - self._scaled(take(P, farther))
@@ -145,7 +145,7 @@ class RidgeBelief:
 
 
 def _inverse(Q: np.ndarray, alpha: float) -> np.ndarray:
-    """Return (QᵀQ + αI)⁻¹, by way of QQᵀ where there are fewer queries than features."""
+    """Return (QᵀQ + αI)⁻¹, computed from QQᵀ if there are fewer queries than features."""
     n, m = Q.shape
     if n >= m:
         return np.linalg.inv(Q.T @ Q + alpha * np.eye(m))

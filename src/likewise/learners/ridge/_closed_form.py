@@ -1,8 +1,8 @@
-"""Ridge regression of queries onto what they should find: closed forms, for all penalties at once.
+"""Ridge regression of queries onto their relevant items, in closed form for all penalties.
 
 With Q the queries, M the mean of each query's relevant items and W₀ the start:
-W = W₀ + (QᵀQ + λI)⁻¹ Qᵀ(M − QW₀). The penalty λ counts queries: λ = 10 is a start worth ten
-queries in each direction, and λ = ∞ is the start.
+W = W₀ + (QᵀQ + λI)⁻¹ Qᵀ(M − QW₀). The unit of the penalty λ is a query: λ = 10 is a start worth ten
+queries in each direction, and λ = ∞ is the start itself.
 """
 
 from dataclasses import dataclass
@@ -42,37 +42,37 @@ class RidgePath:
             self._left, self._right = vectors, vectors.T @ (Q.T @ R)
 
     def solution(self, alpha: float) -> np.ndarray:
-        """Return the solution, of shape (m, p); zero where the penalty is infinite."""
+        """Return the solution, of shape (m, p); zero for an infinite penalty."""
         return (self._left / (self._eigenvalues + alpha)) @ self._right
 
     def project(self, rows: Rows) -> np.ndarray:
-        """Return what `predict` needs of some rows, whatever the penalty."""
+        """Return the projection of rows that `predict` takes; it does not depend on the penalty."""
         return rows @ self._left
 
     def predict(self, projected: np.ndarray, alpha: float) -> np.ndarray:
-        """Return rows times the solution, without making it."""
+        """Return rows times the solution, without computing the solution."""
         return (projected / (self._eigenvalues + alpha)) @ self._right
 
 
 def relevance_path(grades: Any, Q: Rows, P: Rows, W0: np.ndarray) -> RidgePath:
-    """Return the ridge of queries onto the mean of their relevant items, less the start.
+    """Return the ridge regression of queries onto the mean of their relevant items minus the start.
 
     Parameters
     ----------
     grades : CSR of shape (n_queries, n_items), above 0 where relevant
-    Q, P : rows as they are compared
+    Q, P : rows, normalized where the similarity normalizes them
     W0 : the start, of shape (n_query_features, n_item_features)
     """
     totals = np.asarray(grades.sum(axis=1)).ravel()
-    asked = np.flatnonzero(totals > 0)
-    shares = grades[asked].multiply(1 / totals[asked, None]).tocsr()
-    queries = Q[asked]
+    rows = np.flatnonzero(totals > 0)
+    shares = grades[rows].multiply(1 / totals[rows, None]).tocsr()
+    queries = Q[rows]
     return RidgePath(queries, to_dense(shares @ P) - to_dense(map_rows(queries, W0)))
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Which way judged items move: see `likewise.ItemOffsets`.
+    """Directions in which judged items move: see `likewise.ItemOffsets`.
 
     Attributes
     ----------
@@ -90,13 +90,13 @@ class Directions:
 
 def offset_directions(grades: Any, Q: Rows, W0: np.ndarray) -> Directions:
     """Return n^(−1/2) Σ (t − t̄) of every judged item, with t the query at the start."""
-    asked = np.flatnonzero(np.asarray(grades.sum(axis=1)).ravel() > 0)
-    towards = to_unit_length(map_rows(Q[asked], W0))
-    center = np.asarray(towards.mean(axis=0)).ravel()
+    rows = np.flatnonzero(np.asarray(grades.sum(axis=1)).ravel() > 0)
+    mapped = to_unit_length(map_rows(Q[rows], W0))
+    center = np.asarray(mapped.mean(axis=0)).ravel()
     counts = np.asarray(grades.sum(axis=0)).ravel()
     judged = np.flatnonzero(counts > 0)
     counts = counts[judged]
-    summed = grades[asked][:, judged].T @ towards
+    summed = grades[rows][:, judged].T @ mapped
     if is_sparse(summed):
         from scipy.sparse import csr_array
 
@@ -108,11 +108,11 @@ def offset_directions(grades: Any, Q: Rows, W0: np.ndarray) -> Directions:
 
 
 class ItemScores:
-    """Scores of queries with items that offsets have moved, for any step γ.
+    """Scores of queries with items moved by offsets, for any step γ.
 
     Parameters
     ----------
-    items : array or CSR, as they are compared
+    items : array or CSR, normalized where the similarity normalizes them
     offsets : Directions or None
     """
 
@@ -126,53 +126,53 @@ class ItemScores:
         unit = to_unit_length(judged)
         c = offsets.directions
         self._squares = paired_products(unit, unit), paired_products(unit, c), paired_products(c, c)
-        self._place = np.full(items.shape[0], -1)
-        self._place[offsets.rows] = np.arange(len(offsets.rows))
+        self._position = np.full(items.shape[0], -1)
+        self._position[offsets.rows] = np.arange(len(offsets.rows))
 
     def scales(self, gamma: float) -> np.ndarray:
         """Return ‖p‖ / ‖unit(p) + γ c‖ of the judged items."""
         uu, uc, cc = self._squares
-        towards = np.sqrt(np.maximum(uu + 2 * gamma * uc + gamma**2 * cc, 0))
-        return ratio(self._lengths, towards)
+        moved_lengths = np.sqrt(np.maximum(uu + 2 * gamma * uc + gamma**2 * cc, 0))
+        return ratio(self._lengths, moved_lengths)
 
     def all(self, mapped: np.ndarray, gammas: Any) -> Any:
         """Yield the scores of mapped queries with all items, for each step."""
-        plain = products(mapped, self.items)
-        towards = None
+        scores = products(mapped, self.items)
+        along = None
         for gamma in gammas:
             if gamma == 0 or self._offsets is None:
-                yield plain
+                yield scores
                 continue
-            if towards is None:
+            if along is None:
                 unit = ratio(
-                    plain[:, self._offsets.rows],
-                    np.broadcast_to(self._lengths, (len(plain), len(self._lengths))),
+                    scores[:, self._offsets.rows],
+                    np.broadcast_to(self._lengths, (len(scores), len(self._lengths))),
                 )
-                towards = products(mapped, self._offsets.directions)
-            moved = plain.copy()
-            moved[:, self._offsets.rows] = (unit + gamma * towards) * self.scales(gamma)
+                along = products(mapped, self._offsets.directions)
+            moved = scores.copy()
+            moved[:, self._offsets.rows] = (unit + gamma * along) * self.scales(gamma)
             yield moved
 
     def pairs(self, mapped: np.ndarray, columns: np.ndarray, gammas: Any) -> Any:
         """Yield the scores of mapped query i with the item in column i, for each step."""
-        plain = paired_products(mapped, self.items[columns])
-        towards = None
+        scores = paired_products(mapped, self.items[columns])
+        along = None
         for gamma in gammas:
             if gamma == 0 or self._offsets is None:
-                yield plain
+                yield scores
                 continue
-            if towards is None:
-                judged = np.flatnonzero(self._place[columns] >= 0)
-                place = self._place[columns[judged]]
-                towards = paired_products(mapped[judged], self._offsets.directions[place])
-                unit = ratio(plain[judged], self._lengths[place])
-            moved = plain.copy()
-            moved[judged] = (unit + gamma * towards) * self.scales(gamma)[place]
+            if along is None:
+                judged = np.flatnonzero(self._position[columns] >= 0)
+                position = self._position[columns[judged]]
+                along = paired_products(mapped[judged], self._offsets.directions[position])
+                unit = ratio(scores[judged], self._lengths[position])
+            moved = scores.copy()
+            moved[judged] = (unit + gamma * along) * self.scales(gamma)[position]
             yield moved
 
 
 def label_path(X: Rows, classes: np.ndarray, weights: np.ndarray) -> RidgePath:
-    """Return the ridge of weighted rows onto their classes, one centered column for each."""
+    """Return the ridge regression of weighted rows onto centered class indicators."""
     indicators = (classes[:, None] == np.arange(classes.max() + 1)).astype(np.float64)
     indicators -= np.average(indicators, axis=0, weights=weights)
     if (weights == 1).all():
@@ -182,6 +182,6 @@ def label_path(X: Rows, classes: np.ndarray, weights: np.ndarray) -> RidgePath:
 
 
 def label_form(path: RidgePath, alpha: float) -> np.ndarray:
-    """Return W = BBᵀ with B the ridge of rows onto classes."""
+    """Return W = BBᵀ with B the ridge regression of rows onto classes."""
     B = path.solution(alpha)
     return B @ B.T

@@ -1,32 +1,36 @@
-"""The sum of a sequence of matrices, each by its weight, without keeping the sequence."""
+"""The voted sum of a perceptron's matrices, and the choice of the best one by validation."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
+from likewise import kernels
 from likewise._threads import slices
 from likewise._validation import Rows, is_sparse
-from likewise.similarities import to_dense
+from likewise.metrics import majority_votes
+from likewise.similarities import Bilinear, to_dense, to_unit_length
 
 Form = Literal["diagonal", "symmetric", "square"]
+Norm = Literal["cosine", "dice", "jaccard", "none"]
 
-_UPDATES_AT_A_TIME = 256
+_UPDATES_PER_BLOCK = 256
+_SCORES_PER_BLOCK = 4_000_000
 
 
 @dataclass(eq=False)
 class Updates:
-    """Mistakes, oldest first: row numbers and weights, from which what they add is computed.
+    """Mistakes, oldest first, as row numbers and weights from which the updates are computed.
 
     Attributes
     ----------
     rows : (m,) int64
     partners : (m, 2k) int64
-        Targets and nearest others of each.
+        Targets and nearest rows of other classes.
     weights : (m, 2k) float64
-        What each partner counts: 1/N of a target, −1/N of an other, 0 for none.
+        Weight of each partner: 1/N of a target, −1/N of another class, 0 for none.
     visits : (m,) int64
-        How many visits there had been before.
+        Number of visits before each mistake.
     """
 
     rows: np.ndarray
@@ -35,11 +39,14 @@ class Updates:
     visits: np.ndarray
 
     @classmethod
-    def none(cls, k: int) -> "Updates":
+    def empty(cls, k: int) -> "Updates":
         """Return no updates."""
-        whole = np.int64
-        return cls(np.empty(0, whole), np.empty((0, 2 * k), whole), np.empty((0, 2 * k)),
-                   np.empty(0, whole))  # fmt: skip
+        return cls(
+            np.empty(0, np.int64),
+            np.empty((0, 2 * k), np.int64),
+            np.empty((0, 2 * k)),
+            np.empty(0, np.int64),
+        )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -47,8 +54,8 @@ class Updates:
     def __getitem__(self, part: slice) -> "Updates":
         return Updates(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
 
-    def then(self, later: "Updates") -> "Updates":
-        """Return these and later ones."""
+    def concatenate(self, later: "Updates") -> "Updates":
+        """Return these updates followed by later ones."""
         names = self.__dataclass_fields__
         pairs = ((getattr(self, name), getattr(later, name)) for name in names)
         return Updates(*(np.concatenate(pair) for pair in pairs))
@@ -59,34 +66,34 @@ class Updates:
             return np.einsum("mk,mkp->mp", self.weights, X[self.partners])
         from scipy.sparse import csr_array
 
-        ends = np.arange(0, self.partners.size + 1, self.partners.shape[1])
+        indptr = np.arange(0, self.partners.size + 1, self.partners.shape[1])
         shape = (len(self), X.shape[0])
-        return csr_array((self.weights.ravel(), self.partners.ravel(), ends), shape=shape) @ X
+        return csr_array((self.weights.ravel(), self.partners.ravel(), indptr), shape=shape) @ X
 
     def totals(self, X: Rows, form: Form, *factors: np.ndarray) -> list[Any]:
-        """Return the sum of what they add to A, each times its factor, for each list of factors."""
-        found: list[Any] = [0.0] * len(factors)
-        for part in slices(len(self), _UPDATES_AT_A_TIME):
-            some = self[part]
-            rows, D = X[some.rows], some.differences(X)
-            for number, given in enumerate(factors):
-                found[number] = found[number] + _products(rows, D, form, given[part])
-        return found
+        """Return the sum of the updates of A times their factors, for each array of factors."""
+        sums: list[Any] = [0.0] * len(factors)
+        for block in slices(len(self), _UPDATES_PER_BLOCK):
+            updates = self[block]
+            rows, D = X[updates.rows], updates.differences(X)
+            for number, values in enumerate(factors):
+                sums[number] = sums[number] + _sum_of_products(rows, D, form, values[block])
+        return sums
 
 
-def _products(rows: Rows, D: Rows, form: Form, factors: np.ndarray) -> np.ndarray:
+def _sum_of_products(rows: Rows, D: Rows, form: Form, factors: np.ndarray) -> np.ndarray:
     D = D.multiply(factors[:, None]).tocsr() if is_sparse(D) else D * factors[:, None]
     if form == "diagonal":
         if is_sparse(D):
             return np.asarray(rows.multiply(D).sum(axis=0)).ravel()
         return np.einsum("mp,mp->p", rows, D)
-    found = to_dense(rows.T @ D)
-    return found + found.T if form == "symmetric" else found
+    total = to_dense(rows.T @ D)
+    return total + total.T if form == "symmetric" else total
 
 
 @dataclass(eq=False)
-class Start:
-    """A place in the sequence: what had been summed when it had so many updates."""
+class Checkpoint:
+    """Sums after a number of updates: the start of a tail of the sequence."""
 
     A: np.ndarray
     weighted: np.ndarray
@@ -109,9 +116,9 @@ class VotedSum:
         Σ v_u δ_u.
     n_visits, n_updates : int
     tail : int or None
-        How many of the last elements will be asked for.
+        Number of last matrices that `total` sums; None for all.
     recent : Updates
-        As many of the last updates as that needs; none without a tail.
+        The last `tail` updates; none without a tail.
     """
 
     X: Rows
@@ -122,49 +129,123 @@ class VotedSum:
     n_updates: int
     tail: int | None
     recent: Updates
-    starts: list[Start] = field(default_factory=list)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
 
     def add(self, updates: Updates) -> None:
-        """Take in updates."""
-        once = np.ones(len(updates))
-        added, weighted = updates.totals(self.X, self.form, once, updates.visits)
+        """Apply updates."""
+        ones = np.ones(len(updates))
+        added, weighted = updates.totals(self.X, self.form, ones, updates.visits)
         self.A += added
         self.weighted += weighted
-        self.note(len(updates), int(updates.visits[0]), updates if self.tail else None)
+        self.record(len(updates), int(updates.visits[0]), updates if self.tail else None)
 
-    def note(self, n_updates: int, first: int, updates: Updates | None) -> None:
-        """Take note of updates that are in A and its sum already.
+    def record(self, n_updates: int, first_visit: int, updates: Updates | None) -> None:
+        """Record updates that are already in `A` and `weighted`.
 
         Parameters
         ----------
-        n_updates, first : int
-            How many, and the visits before the first of them.
+        n_updates, first_visit : int
+            Their number, and the number of visits before the first.
         updates : Updates or None
-            Asked for where there is a tail.
+            Needed only with a tail.
         """
         self.n_updates += n_updates
-        for start in self.starts:
-            if start.next_visits is None:
-                start.next_visits = first
+        for checkpoint in self.checkpoints:
+            if checkpoint.next_visits is None:
+                checkpoint.next_visits = first_visit
         if updates is not None and self.tail is not None:
-            self.recent = self.recent.then(updates)[-self.tail :]
+            self.recent = self.recent.concatenate(updates)[-self.tail :]
 
-    def mark(self) -> None:
-        """Let a tail begin with the next update."""
-        if not self.starts or self.starts[-1].n_updates < self.n_updates:
-            self.starts.append(Start(self.A.copy(), self.weighted.copy(), self.n_updates))
+    def add_checkpoint(self) -> None:
+        """Start a tail at the next update."""
+        if not self.checkpoints or self.checkpoints[-1].n_updates < self.n_updates:
+            self.checkpoints.append(Checkpoint(self.A.copy(), self.weighted.copy(), self.n_updates))
 
     def total(self) -> np.ndarray:
-        """Return the sum over the last `tail` elements, or over all."""
+        """Return the sum over the last `tail` matrices, or over all."""
         if self.tail is None or self.n_updates < self.tail:
             return self.n_visits * self.A - self.weighted
         first = self.recent.visits[0]
         factors = (self.recent.visits - first).astype(np.float64)
         (late,) = self.recent.totals(self.X, self.form, factors)
-        return (self.n_visits - first) * self.A - late
+        return np.asarray((self.n_visits - first) * self.A - late)
 
-    def total_since(self, start: Start) -> np.ndarray:
-        """Return the sum over the elements that came after a mark."""
-        assert start.next_visits is not None
-        before = start.next_visits * start.A - start.weighted
+    def total_since(self, checkpoint: Checkpoint) -> np.ndarray:
+        """Return the sum over the matrices after a checkpoint."""
+        assert checkpoint.next_visits is not None
+        before = checkpoint.next_visits * checkpoint.A - checkpoint.weighted
         return self.n_visits * self.A - self.weighted - before
+
+
+class BestAverage:
+    """The voted sum with the best nearest-neighbor accuracy on the validation rows.
+
+    Evaluated are all epochs up to the 16th, and 8 between consecutive powers of two after it. In
+    each, the sum of all matrices and, unless a tail is given, the sums since each epoch that is a
+    power of two. Ties go to the later epoch, then to the longer tail.
+
+    Parameters
+    ----------
+    norm, n_neighbors
+        As in `SiLA`.
+    X : array or CSR of shape (n_rows, n_features)
+    labels : (n_rows,) int64
+    held_out : (n_rows,) bool
+        The validation rows.
+    positive : int or None
+        The class that is separated from the others, in one-vs-rest.
+    """
+
+    def __init__(
+        self,
+        norm: Norm,
+        n_neighbors: int,
+        X: Rows,
+        labels: np.ndarray,
+        held_out: np.ndarray,
+        positive: int | None,
+    ) -> None:
+        if positive is not None:
+            labels = (labels == positive).astype(np.int64)
+        if norm == "cosine":  # normalize once, not for every matrix: the order is the same
+            X, norm = to_unit_length(X), "none"
+        self._norm, self._k = norm, n_neighbors
+        self._items, self._queries = X[np.flatnonzero(~held_out)], X[np.flatnonzero(held_out)]
+        self._item_labels, self._query_labels = labels[~held_out], labels[held_out]
+        self.accuracy = -1.0
+
+    def evaluate(self, voted: VotedSum, epoch: int) -> None:
+        """Evaluate the sums after an epoch."""
+        power = epoch.bit_length() - 1
+        if epoch % max(1, 2 ** (power - 3)):
+            return
+        self._keep_if_best(voted.total(), epoch, voted.tail, wins_ties=True)
+        if voted.tail is not None:
+            return
+        for checkpoint in voted.checkpoints:
+            if checkpoint.next_visits is not None:
+                tail = voted.n_updates - checkpoint.n_updates
+                self._keep_if_best(voted.total_since(checkpoint), epoch, tail, wins_ties=False)
+        if epoch == 2**power:
+            voted.add_checkpoint()
+
+    def _keep_if_best(
+        self, W: np.ndarray, epoch: int, tail: int | None, *, wins_ties: bool
+    ) -> None:
+        similarity = Bilinear(W, norm=self._norm)
+        n_classes, n_correct = int(self._item_labels.max()) + 1, 0
+        size = max(1, _SCORES_PER_BLOCK // len(self._item_labels))
+        for block in slices(len(self._query_labels), size):
+            scores = similarity.score(self._queries[block], self._items)
+            votes = majority_votes(self._nearest_labels(scores), n_classes)
+            n_correct += int(np.count_nonzero(votes.argmax(axis=1) == self._query_labels[block]))
+        accuracy = n_correct / len(self._query_labels)
+        if accuracy > self.accuracy or (wins_ties and accuracy == self.accuracy):
+            self.accuracy, self.W, self.n_epochs, self.tail = accuracy, W, epoch, tail
+
+    def _nearest_labels(self, scores: np.ndarray) -> np.ndarray:
+        """Return the labels of each row's nearest neighbors, without the overhead of a search."""
+        shape = len(scores), min(self._k, len(self._item_labels))
+        best, ids = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64)
+        kernels.scan_scores(scores, 0, np.full(len(scores), -1), best, ids)
+        return self._item_labels[np.take_along_axis(ids, np.lexsort((ids, -best)), axis=1)]

@@ -1,25 +1,29 @@
-"""SiLA's visits in blocks: the same sequence of mistakes as a visit at a time, and much sooner.
+"""SiLA's perceptron in blocks of rows: the same mistakes as one row at a time, but faster.
 
-A block of rows is scored by one matrix product. A mistake adds x dᵀ to A, so it changes the scores
-of later rows by (x_a · x)(d · x_b): two vectors, of which the block keeps one pair a mistake. With
-the Gram matrix at hand they are sums of a few of its rows. For the cosine all this is in single
-precision, and what rounding could decide is computed again in double.
+A block of rows is scored by one matrix product. A mistake adds x dᵀ to A, which changes the scores
+of later rows by (x_a · x)(d · x_b): the block stores this pair of vectors for each mistake. With a
+Gram matrix the vectors are sums of a few of its rows. For the cosine, scores are computed in single
+precision, and again in double where rounding could change a decision.
 
-Where mistakes are rare, each row keeps a lower bound of its margin, which every mistake lowers by
-as much as it can have done harm. A row whose bound is above 0 is no mistake and is not scored.
+When mistakes are rare, each row has a lower bound of its margin. Every mistake lowers it by the
+largest possible loss of margin. A row with a positive bound is not a mistake and is not scored.
 
-The diagonal form has neither: what a mistake adds to it is of full rank in the scores. There each
-mistake ends its block. While mistakes are many, a diagonal, and narrow rows of any form, are
-visited each by a product of its own, in one compiled loop.
+The diagonal form has neither pairs nor bounds, because an update has full rank in the scores: each
+mistake ends its block. While mistakes are frequent, the diagonal form, and narrow rows of any form,
+are visited one by one in a compiled loop.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from likewise import kernels
 from likewise._validation import Rows, is_sparse
-from likewise.learners.sila._averaging import Form, Updates, VotedSum
+from likewise.learners.sila._averaging import BestAverage, Form, Updates, VotedSum
 from likewise.similarities import (
     map_rows,
     paired_products,
@@ -29,32 +33,78 @@ from likewise.similarities import (
     to_unit_length,
 )
 
-_NORMS = {"none": 0, "cosine": 0, "dice": 1, "jaccard": 2}  # cosine: the rows have unit length
+_NORMS = {"none": 0, "cosine": 0, "dice": 1, "jaccard": 2}  # cosine: rows have unit length
 
 GRAM_BYTES = 2**30  # up to 11,585 rows; in single precision 16,384
-_SCORES_IN_BLOCK = 2**21
-_MOST_ROWS_IN_BLOCK = 256
-_WIDEST_SINGLE = 2_048  # beyond, too much would have to be computed again
-_MISTAKES_IN_BLOCK = 32  # about as many as cost no more than another product
+_SCORES_PER_BLOCK = 2**21
+_MAX_ROWS_PER_BLOCK = 256
+_MAX_FEATURES_SINGLE = 2_048  # with more, too many scores would be computed again in double
+_MISTAKES_PER_BLOCK = 32  # with more, another matrix product would be faster
 _CAPACITY = 64
-_NARROW = 32  # features, up to which a product for each visit is soon done
-_RARE = 0.02  # below this share of mistakes, bounds are worth their keep
+_NARROW = 32  # number of features up to which visiting rows one by one is fast
+_RARE = 0.02  # share of mistakes below which bounds save time
+
+
+@dataclass(eq=False)
+class TrainingRun:
+    """The epochs of one perceptron, with optional validation."""
+
+    perceptron: "Perceptron"
+    best: BestAverage | None
+    n_epochs: int
+    history: list[dict[str, Any]] = field(default_factory=list)
+    started: float = field(default_factory=perf_counter)
+
+    @property
+    def voted(self) -> VotedSum:
+        """The voted sum so far."""
+        return self.perceptron.voted
+
+    def advance(self, epochs: range, order: Callable[[int], np.ndarray]) -> None:
+        """Run some epochs, visiting rows in ``order(epoch)``."""
+        for epoch in epochs:
+            mistakes, scored = self.perceptron.epoch(order(epoch))
+            self.n_epochs = epoch + 1
+            entry: dict[str, Any] = {"epoch": epoch + 1, "mistakes": mistakes, "scored": scored}
+            if self.best is not None:
+                self.best.evaluate(self.voted, epoch + 1)
+                entry["accuracy"] = self.best.accuracy
+            self.history.append({**entry, "seconds": perf_counter() - self.started})
+
+    def result(self) -> tuple[np.ndarray, int, int | None]:
+        """Return the matrix, and its number of epochs and tail."""
+        if self.best is not None:
+            return self.best.W, self.best.n_epochs, self.best.tail
+        return self.voted.total(), self.n_epochs, self.voted.tail
+
+    def state(self) -> dict[str, Any]:
+        """Return the state that `SiLA.partial_fit` continues from."""
+        voted = self.voted
+        return {
+            "A": voted.A,
+            "weighted": voted.weighted,
+            "n_visits": voted.n_visits,
+            "n_updates": voted.n_updates,
+            "n_epochs": self.n_epochs,
+            "tail": voted.tail,
+            **vars(voted.recent),
+        }
 
 
 class SortedRows:
-    """The rows in order of class, and what every problem on them shares.
+    """Rows sorted by class, with the data that all problems on them share.
 
     Attributes
     ----------
     original : (n,) int64
-        Number of each row before it was sorted.
+        Row number of each row before sorting.
     X : array or CSR
-        Of unit length for the cosine.
+        With unit length for the cosine.
     rounded : array or CSR
-        The same in single precision, where that can decide most; else the same.
+        `X` in single precision where that suffices for most decisions; else `X`.
     labels : (n,) int64
     segments : (n_classes + 1,) int64
-        Where the classes begin.
+        First row of each class.
     """
 
     def __init__(self, X: Rows, labels: np.ndarray, norm: str) -> None:
@@ -65,13 +115,13 @@ class SortedRows:
         self.X = to_unit_length(X) if norm == "cosine" else X
         self.norm = _NORMS[norm]
         self.sizes = sums(X) if self.norm else np.zeros(len(labels))
-        # Rows of unit length: how far off single precision is follows from their width alone.
-        single = norm == "cosine" and not is_sparse(X) and X.shape[1] <= _WIDEST_SINGLE
+        # For rows of unit length, the rounding error depends only on the number of features.
+        single = norm == "cosine" and not is_sparse(X) and X.shape[1] <= _MAX_FEATURES_SINGLE
         self.rounded = self.X.astype(np.float32) if single else self.X
 
     @cached_property
     def gram(self) -> np.ndarray:
-        """All inner products, where there is room for them; else an empty matrix."""
+        """All inner products; an empty matrix where they would need too much memory."""
         n, dtype = len(self.labels), self.rounded.dtype
         if n * n * dtype.itemsize > GRAM_BYTES:
             return np.empty((0, 0), dtype)
@@ -79,11 +129,11 @@ class SortedRows:
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """The rows as columns."""
+        """Transposed rows."""
         return np.ascontiguousarray(self.X.T)
 
     def inverse_norms(self, rows: np.ndarray, partners: np.ndarray) -> np.ndarray:
-        """Return 1/N of pairs of rows, 0 where N is 0."""
+        """Return 1/N of pairs of rows; 0 where N is 0."""
         if self.norm == 0:
             return np.ones(len(rows))
         N = self.sizes[rows] + self.sizes[partners]
@@ -92,20 +142,20 @@ class SortedRows:
         return np.divide(1, N, out=np.zeros(len(N)), where=N > 0)
 
 
-class Visits:
-    """One problem on sorted rows: which rows are targets and which are others to a row.
+class Perceptron:
+    """One learning problem on sorted rows: the targets of each row, and its rows of other classes.
 
     Parameters
     ----------
     rows : SortedRows
     group : (n,) int64
-        Of each row.
+        Group of each row.
     reach : (n_groups, 4) int64
-        The classes that are others to a group: from, to and again from, to.
+        The classes opposed to a group, as two ranges: from, to, from, to.
     targets : (n, k) int64
-        Positions among the sorted rows; −1 where there are fewer.
+        Positions among the sorted rows; −1 for a missing target.
     voted : VotedSum
-        Where updates go.
+        Collects the updates.
     """
 
     def __init__(
@@ -119,55 +169,55 @@ class Visits:
         n, k = targets.shape
         self.rows, self.voted = rows, voted
         spans = rows.segments[reach]
-        n_reached = spans[:, 1] - spans[:, 0] + spans[:, 3] - spans[:, 2]
+        n_opposed = spans[:, 1] - spans[:, 0] + spans[:, 3] - spans[:, 2]
         present, targets = targets >= 0, np.maximum(targets, 0)
         weights = rows.inverse_norms(np.repeat(np.arange(n), k), targets.ravel()).reshape(n, k)
         self._problem = kernels.SilaProblem(
             rows.norm, voted.form == "symmetric", rows.sizes, rows.original, rows.segments, reach,
             spans, group, targets, weights * present, *_inverse_norm_bounds(rows, spans, group),
-            np.minimum(n_reached, k)[group],
+            np.minimum(n_opposed, k)[group],
         )  # fmt: skip
         diagonal = voted.form == "diagonal"
-        self._often = often_enough(rows, diagonal)
-        capacity = _CAPACITY if self._often >= 1 else max(n, _CAPACITY)
+        self._one_by_one_share = min_share_one_by_one(rows, diagonal)
+        capacity = _CAPACITY if self._one_by_one_share >= 1 else max(n, _CAPACITY)
         self._mistakes = np.empty(capacity, np.int64)
         self._others = np.empty((capacity, k), np.int64)
         self._other_weights = np.empty((capacity, k))
         shape = 1 if diagonal else _CAPACITY, n
         self._left, self._right = (np.empty(shape, rows.rounded.dtype) for _ in range(2))
-        self._most_rows = min(_MOST_ROWS_IN_BLOCK, max(1, _SCORES_IN_BLOCK // n))
+        self._block_size = min(_MAX_ROWS_PER_BLOCK, max(1, _SCORES_PER_BLOCK // n))
         self._bounds = np.full(n, -np.inf)
         self._tracking = False
-        self._share = 0.5  # of mistakes, in the last epoch
+        self._mistake_share = 0.5  # in the last epoch
 
     def epoch(self, order: np.ndarray) -> tuple[int, int]:
-        """Visit every row once, in an order; return how many were mistakes, and how many scored."""
+        """Visit all rows in an order; return the numbers of mistakes and of scored rows."""
         n = len(order)
         at = n_mistakes = n_scored = 0
-        if self._share == 0:  # an epoch without mistakes: nothing will change any more
+        if self._mistake_share == 0:  # no mistakes in an epoch: nothing changes any more
             self.voted.n_visits += n
             return 0, 0
         self._order = order
-        scores = np.empty((self._most_rows, n), self.rows.rounded.dtype)
-        if self._share > self._often:
-            n_mistakes, n_scored, at = self._visit_each(), n, n
+        scores = np.empty((self._block_size, n), self.rows.rounded.dtype)
+        if self._mistake_share > self._one_by_one_share:
+            n_mistakes, n_scored, at = self._visit_one_by_one(), n, n
         while at < n:
             places = self._candidates(at)
             if len(places) == 0:
                 break
-            n_visited, n_new = self._visit(places, scores)
+            n_visited, n_new = self._visit_block(places, scores)
             at = int(places[n_visited - 1]) + 1
             n_mistakes += n_new
             n_scored += n_visited
         self.voted.n_visits += n
-        self._share = n_mistakes / n
-        if not self._tracking and self._share < _RARE and self.voted.form != "diagonal":
+        self._mistake_share = n_mistakes / n
+        if not self._tracking and self._mistake_share < _RARE and self.voted.form != "diagonal":
             self._tracking = True
             self._bounds.fill(-np.inf)
         return n_mistakes, n_scored
 
-    def _visit_each(self) -> int:
-        """Visit all rows, each by a product of its own, and learn from mistakes."""
+    def _visit_one_by_one(self) -> int:
+        """Visit all rows with a product each, and learn from mistakes."""
         voted, order = self.voted, self._order
         inner = self.rows.gram if self.rows.norm == 2 else np.empty((1, 0))
         n_mistakes = kernels.visit_each(
@@ -179,23 +229,23 @@ class Visits:
             updates = None
             if voted.tail is not None:
                 updates = self._updates(order, np.arange(len(order)), slice(0, n_mistakes))
-            voted.note(n_mistakes, voted.n_visits + int(self._mistakes[0]), updates)
+            voted.record(n_mistakes, voted.n_visits + int(self._mistakes[0]), updates)
         return n_mistakes
 
     def _candidates(self, at: int) -> np.ndarray:
-        """Return the places, from `at` on, of the next rows that may be mistakes."""
+        """Return the positions, from `at` on, of the next rows that may be mistakes."""
         n = len(self._order)
         if self.voted.form == "diagonal":
-            size = 1 / max(self._share, 1 / n)  # each mistake ends its block
+            size = 1 / max(self._mistake_share, 1 / n)  # each mistake ends its block
         else:
-            size = _MISTAKES_IN_BLOCK / max(self._share, 1 / n)
-        size = int(min(max(size, 1), self._most_rows))
+            size = _MISTAKES_PER_BLOCK / max(self._mistake_share, 1 / n)
+        size = int(min(max(size, 1), self._block_size))
         if not self._tracking:
             return np.arange(at, min(at + size, n))
         return at + np.flatnonzero(self._bounds[self._order[at:]] <= 0)[:size]
 
-    def _visit(self, places: np.ndarray, scores: np.ndarray) -> tuple[int, int]:
-        """Visit rows until a mistake makes the rest of the block worthless; learn from mistakes."""
+    def _visit_block(self, places: np.ndarray, scores: np.ndarray) -> tuple[int, int]:
+        """Visit rows until a mistake invalidates the rest of the block; learn from mistakes."""
         rows = self._order[places]
         X, voted = self.rows.X, self.voted
         queries = map_rows(X[rows], voted.A)
@@ -218,14 +268,13 @@ class Visits:
             )  # fmt: skip
             if n_mistakes == before or diagonal or len(gram):
                 break
-            self._complete(rows, n_mistakes - 1)
+            self._write_pair(rows, n_mistakes - 1)
         if n_mistakes:
-            made = self._updates(rows, places, slice(0, n_mistakes))
-            voted.add(made)
+            voted.add(self._updates(rows, places, slice(0, n_mistakes)))
         return at, n_mistakes
 
     def _block(self, queries: Rows, scores: np.ndarray) -> np.ndarray:
-        """Return the scores of queries with all rows; if dense, in the array that is given."""
+        """Return the scores of queries with all rows; dense ones are written into `scores`."""
         rounded = self.rows.rounded
         if is_sparse(rounded):
             return products(queries, rounded)
@@ -240,8 +289,8 @@ class Visits:
             rows[at], np.hstack(partners), np.hstack(weights), self.voted.n_visits + places[at]
         )
 
-    def _complete(self, rows: np.ndarray, last: int) -> None:
-        """Write what the last mistake does to every row, without a Gram matrix."""
+    def _write_pair(self, rows: np.ndarray, last: int) -> None:
+        """Write the pair of vectors of the last mistake, without a Gram matrix."""
         X = self.rows.X
         update = self._updates(rows, rows, slice(last, last + 1))
         pair = np.vstack([to_dense(X[update.rows]), to_dense(update.differences(X))])
@@ -252,8 +301,8 @@ class Visits:
             )
 
 
-def often_enough(rows: SortedRows, diagonal: bool) -> float:
-    """Return the share of mistakes above which a product for each visit beats blocks."""
+def min_share_one_by_one(rows: SortedRows, diagonal: bool) -> float:
+    """Return the share of mistakes above which visiting rows one by one beats blocks."""
     n, n_features = rows.X.shape
     if is_sparse(rows.X) or (rows.norm == 2 and len(rows.gram) == 0):
         return 1.0
@@ -265,26 +314,26 @@ def often_enough(rows: SortedRows, diagonal: bool) -> float:
 def _inverse_norm_bounds(
     rows: SortedRows, spans: np.ndarray, group: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the most and the least that 1/N can be between a row and its others."""
+    """Return the maximum and minimum of 1/N between a row and the rows of other classes."""
     n, sizes = len(group), rows.sizes
     if rows.norm == 0:
         return np.ones(n), np.ones(n)
-    least, most = np.empty(len(spans)), np.empty(len(spans))
+    smallest_sums, largest_sums = np.empty(len(spans)), np.empty(len(spans))
     for number, (a, b, c, d) in enumerate(spans):
         others = np.concatenate([sizes[a:b], sizes[c:d]])
-        positive = others[others > 0]  # what is zero scores 0, whatever is learned
-        least[number] = positive.min(initial=np.inf)
-        most[number] = positive.max(initial=0.0)
-    least, most = least[group], most[group]
+        positive = others[others > 0]  # zero rows always score 0
+        smallest_sums[number] = positive.min(initial=np.inf)
+        largest_sums[number] = positive.max(initial=0.0)
+    smallest_sums, largest_sums = smallest_sums[group], largest_sums[group]
     # xᵀy ≤ min(‖x‖₁, ‖y‖₁) for values in [0, 1], so Jaccard's N is at least the larger
-    smallest = sizes + least if rows.norm == 1 else np.maximum(sizes, least)
-    largest = sizes + most
+    smallest = sizes + smallest_sums if rows.norm == 1 else np.maximum(sizes, smallest_sums)
+    largest = sizes + largest_sums
     inverse = [np.divide(1, N, out=np.zeros(n), where=N > 0) for N in (smallest, largest)]
     return inverse[0], inverse[1]
 
 
-def starting_matrix(n_features: int, form: Form, init: str, norm: str) -> np.ndarray:
-    """Return the first matrix of the sequence: zero, or that of the base similarity."""
+def initial_matrix(n_features: int, form: Form, init: str, norm: str) -> np.ndarray:
+    """Return the first matrix of the sequence: zero, or the base similarity's."""
     shape = n_features if form == "diagonal" else (n_features, n_features)
     if init == "zero":
         return np.zeros(shape)

@@ -1,64 +1,75 @@
-"""SiLA: a similarity under which rows are nearer to their targets than to other classes."""
+"""SiLA: similarity learning for nearest neighbors by a voted perceptron."""
 
 import zlib
-from typing import Any, Literal, get_args
+from collections.abc import Iterator
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each
-from likewise._validation import Rows, check_choice, check_number, check_whole_number, is_sparse
-from likewise.learners.sila._averaging import Form, Updates, VotedSum
-from likewise.learners.sila._epochs import Choice, Run, hold_out
-from likewise.learners.sila._perceptron import SortedRows, Visits, starting_matrix
-from likewise.similarities import Bilinear, as_similarity
+from likewise._validation import (
+    Rows,
+    check_choice,
+    check_classes,
+    check_number,
+    check_whole_number,
+    is_sparse,
+)
+from likewise.learners.sila._averaging import BestAverage, Form, Norm, Updates, VotedSum
+from likewise.learners.sila._perceptron import (
+    Perceptron,
+    SortedRows,
+    TrainingRun,
+    initial_matrix,
+)
+from likewise.similarities import Bilinear, Similarity, as_similarity
 from likewise.supervision import target_neighbors
 
-Norm = Literal["cosine", "dice", "jaccard", "none"]
-
-_WIDEST = 16_384  # three matrices of that width take 6 GiB
-_MULTIPLICATIONS_A_STEP = 50_000_000  # some hundredths of a second, between looks at Ctrl-C
+_MAX_FEATURES = 16_384  # three matrices of that width take 6 GiB
+_MULTIPLICATIONS_PER_STEP = 50_000_000  # some hundredths of a second between checks for Ctrl-C
 
 
 class SiLA(BaseEstimator):
-    """Normalised bilinear similarity, learned for nearest neighbours by a voted perceptron.
+    """Normalized bilinear similarity, learned for nearest neighbors by a voted perceptron.
 
-    s(x, y) = xᵀAy / N(x, y). Rows are visited one by one. Where the similarities of a row with its
-    target neighbours (the nearest of its class under the base similarity) do not sum to more than
-    those with its nearest rows of other classes, A is moved towards the former and away from the
-    latter. What is used is the sum of all matrices met on the way, each by the number of visits it
-    stood (Qamar, Gaussier, Chevallet and Lim, 2008).
+    s(x, y) = xᵀAy / N(x, y). Rows are visited one by one. If the similarities of a row to its
+    target neighbors (the nearest of its class under the base similarity) do not sum to more than
+    those to its nearest rows of other classes, the row is a mistake, and A is updated towards the
+    targets and away from the others. The learned matrix is the sum of all matrices of the sequence,
+    each weighted by the number of visits it lasted (Qamar, Gaussier, Chevallet and Lim, 2008).
 
     Parameters
     ----------
     form : {"square", "symmetric", "diagonal"}, default="square"
-        What A may be.
+        Form of A.
     norm : {"cosine", "dice", "jaccard", "none"}, default="cosine"
-        What N is, and the base similarity; see `Bilinear`. Dice is for values that are not
-        negative, Jaccard for values in [0, 1].
+        The normalization N and the base similarity; see `Bilinear`. Dice needs nonnegative
+        values, Jaccard values in [0, 1].
     n_neighbors : int, default=3
-        Targets, and rows of other classes, of each row.
+        Number of targets, and of rows of other classes, of each row.
     n_epochs : int, default=10
-        How often every row is visited.
+        Number of visits of every row.
     init : {"zero", "base"}, default="zero"
-        The first matrix: zero, or that of the base similarity.
+        The first matrix: zero, or the matrix of the base similarity.
     tail : int, optional
-        Sum only the last so many matrices of the sequence.
+        Sum only the last `tail` matrices of the sequence.
     early_stopping : bool, default=False
-        Choose the number of epochs and, unless it is given, the tail, by the accuracy of
-        `n_neighbors` nearest neighbours on a part of the rows that is not learned from.
+        Choose the number of epochs and, unless given, the tail by the accuracy of `n_neighbors`
+        nearest neighbors on validation rows.
     validation_fraction : float, default=0.2
-        The share of every class in that part.
+        Share of the rows in the validation set, stratified by class.
     protocol : {"multiclass", "one_vs_rest"}, default="multiclass"
-        One matrix for all classes, or one for each class against all others.
+        One matrix for all classes, or one per class against all others.
     shuffle : bool, default=False
-        Visit the rows in another order in every epoch; else in the order given.
+        Visit the rows in a new random order in every epoch; else in the given order.
     random_state : int, RandomState or None
-        For the order of visits and the validation part.
+        Seed of the order of visits and of the validation split.
     verbose : bool, default=False
         Show progress.
 
@@ -67,18 +78,18 @@ class SiLA(BaseEstimator):
     similarity_ : Bilinear
         In the multiclass protocol.
     similarities_ : list of Bilinear
-        In the one-vs-rest protocol, one for each class.
+        In the one-vs-rest protocol, one per class.
     classes_ : ndarray of shape (n_classes,)
     history_ : list of dict
-        ``epoch``, ``mistakes``, ``scored`` (rows that could not be told from bounds) and
-        ``seconds`` since the start; where they apply ``accuracy``, the best on the validation
-        part, and ``class``.
+        ``epoch``, ``mistakes``, ``scored`` (rows whose margin bound did not suffice) and
+        ``seconds`` since the start; with `early_stopping` also ``accuracy``, the best so far on
+        the validation set, and in one-vs-rest ``class``.
     n_updates_ : int
-        Mistakes in all epochs, and in one-vs-rest of all classes.
+        Number of mistakes in all epochs; in one-vs-rest, of all classes.
     n_epochs_, tail_ : int and int or None; in one-vs-rest lists
-        Epochs and tail that the similarity was made of.
+        Epochs and tail of the learned similarity.
     state_ : dict or list of dict
-        Where `partial_fit` goes on; not with `early_stopping`.
+        State that `partial_fit` continues from; not with `early_stopping`.
     n_features_in_ : int
 
     Examples
@@ -122,8 +133,8 @@ class SiLA(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> "SiLA":
-        """Learn the similarity from labelled rows.
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the similarity from labeled rows.
 
         Parameters
         ----------
@@ -135,34 +146,34 @@ class SiLA(BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         held_out = np.zeros(len(y), dtype=bool)
         if self.early_stopping:
-            held_out = hold_out(y, self.validation_fraction, seed)
-        return self._train(X, y, held_out, seed, None)
+            held_out = validation_mask(y, self.validation_fraction, seed)
+        return self._train(X, y, held_out, seed, states=None)
 
-    def partial_fit(self, X: Any, y: Any) -> "SiLA":
-        """Go on for `n_epochs` more epochs, from where the last `fit` or `partial_fit` ended.
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Continue the last `fit` or `partial_fit` for `n_epochs` more epochs.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
-            With a `tail`, which reaches back to earlier visits, the same rows as before.
+            With a `tail`, which includes earlier visits, the same rows as before.
         y : array of shape (n_rows,)
         """
         self._check_parameters()
         if self.early_stopping:
             raise ValueError(
-                "early_stopping chooses among all epochs of a fit: partial_fit needs it to be "
-                "False."
+                "early_stopping chooses among all epochs of a fit: partial_fit needs "
+                "early_stopping=False."
             )
         if not hasattr(self, "state_"):
             return self.fit(X, y)
         X, y = self._check_rows(X, y, reset=False)
-        one_each = isinstance(self.state_, list)
-        if one_each != (self.protocol == "one_vs_rest"):
+        one_vs_rest = isinstance(self.state_, list)
+        if one_vs_rest != (self.protocol == "one_vs_rest"):
             raise ValueError(f"protocol was changed to {self.protocol!r} after fit: fit again.")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
-            raise ValueError(f"y has the class {unknown[0]!s}, which was not there at fit.")
-        states: list[Any] = self.state_ if one_each else [self.state_]  # type: ignore[assignment]
+            raise ValueError(f"y has the class {unknown[0]!s}, which was not in y at fit.")
+        states: list[Any] = self.state_ if one_vs_rest else [self.state_]  # type: ignore[assignment]
         self._check_states(states, X, y)
         return self._train(X, y, np.zeros(len(y), dtype=bool), states[0]["seed"], states)
 
@@ -187,19 +198,17 @@ class SiLA(BaseEstimator):
             ensure_min_samples=2,
         )  # fmt: skip
         check_classification_targets(y)
-        present = np.unique(y)
-        if len(present) < 2:
-            raise ValueError(f"y has one class, {present[0]!s}; at least two classes are needed.")
+        check_classes(y)
         X = _base(self.norm).check_queries(X, "X")
-        if self.form != "diagonal" and X.shape[1] > _WIDEST:
+        if self.form != "diagonal" and X.shape[1] > _MAX_FEATURES:
             raise ValueError(
-                f"form {self.form!r} keeps matrices of n_features², and X has {X.shape[1]} "
-                f"features: at most {_WIDEST} are taken. Use form 'diagonal', or fewer features."
+                f"form {self.form!r} needs n_features² matrices, and X has {X.shape[1]} "
+                f"features; the limit is {_MAX_FEATURES}. Use form 'diagonal' or fewer features."
             )
         return X, y
 
     def _check_states(self, states: list[dict[str, Any]], X: Rows, y: np.ndarray) -> None:
-        """Refuse what would not go on with the sequence that is there."""
+        """Raise ValueError if the sequence cannot be continued."""
         n_features = X.shape[1]
         shape = (n_features,) if self.form == "diagonal" else (n_features, n_features)
         for state in states:
@@ -214,72 +223,78 @@ class SiLA(BaseEstimator):
                 )
             if state["checksum"] != _checksum(X, y):
                 raise ValueError(
-                    "tail reaches back to rows of an earlier call: partial_fit needs the same X "
+                    "tail includes rows of an earlier call: partial_fit needs the same X "
                     "and y, or tail=None."
                 )
 
     def _train(
         self, X: Rows, y: np.ndarray, held_out: np.ndarray, seed: int, states: list[Any] | None
-    ) -> "SiLA":
+    ) -> Self:
         classes = np.unique(y) if states is None else self.classes_
         labels = np.searchsorted(classes, y)
-        learned = np.flatnonzero(~held_out)
-        part = X[learned] if self.early_stopping else X
-        rows = SortedRows(part, labels[learned], self.norm)
-        targets = _targets(part, y[learned], self.n_neighbors, self.norm)
-        begun = 0 if states is None else states[0]["n_epochs"]
+        training = np.flatnonzero(~held_out)
+        X_train = X[training] if self.early_stopping else X
+        rows = SortedRows(X_train, labels[training], self.norm)
+        targets = _targets(X_train, y[training], self.n_neighbors, self.norm)
+        first_epoch = 0 if states is None else states[0]["n_epochs"]
         runs = []
-        for number, (group, reach, own) in enumerate(self._problems(rows, part, targets)):
-            voted = self._start(rows, None if states is None else states[number])
-            visits = Visits(rows, group, reach, own, voted)
-            choice = None
+        for number, problem in enumerate(self._problems(rows, X_train, targets)):
+            voted = self._initial_sum(rows, None if states is None else states[number])
+            best = None
             if self.early_stopping:
-                binary = None if self.protocol == "multiclass" else number
-                choice = Choice(self.norm, self.n_neighbors, X, labels, held_out, binary)
-            runs.append(Run(visits, choice, begun))
-        self._visit(runs, rows, begun, seed)
+                positive = None if self.protocol == "multiclass" else number
+                best = BestAverage(self.norm, self.n_neighbors, X, labels, held_out, positive)
+            runs.append(TrainingRun(Perceptron(rows, *problem, voted), best, first_epoch))
+        self._run_epochs(runs, rows, first_epoch, seed)
         self.classes_: np.ndarray = classes
         self._publish(runs, states is not None, {"seed": seed, "checksum": _checksum(X, y)})
         return self
 
-    def _problems(self, rows: SortedRows, X: Rows, targets: np.ndarray) -> Any:
-        """Yield groups, what is other to them, and targets: once, or for each class."""
+    def _problems(
+        self, rows: SortedRows, X: Rows, targets: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield groups, the classes opposed to them, and targets: once, or for each class."""
         n_classes = len(rows.segments) - 1
-        place = np.argsort(rows.original)
-        sort = lambda found: np.where(found < 0, -1, place[found])[rows.original]  # noqa: E731
-        except_own = [(0, c, c + 1, n_classes) for c in range(n_classes)]
+        position = np.argsort(rows.original)
+
+        def sort(targets: np.ndarray) -> np.ndarray:
+            return np.where(targets < 0, -1, position[targets])[rows.original]
+
+        other_classes = [(0, c, c + 1, n_classes) for c in range(n_classes)]
         if self.protocol == "multiclass":
-            yield rows.labels, np.array(except_own), sort(targets)
+            yield rows.labels, np.array(other_classes), sort(targets)
             return
         for c in range(n_classes):
-            reach = np.array([(c, c + 1, 0, 0), except_own[c]])
+            reach = np.array([(c, c + 1, 0, 0), other_classes[c]])
             rest = np.sort(rows.original[rows.labels != c])
-            own = targets.copy()
-            own[rest] = _targets_among(X, rest, self.n_neighbors, self.norm)
-            yield (rows.labels == c).astype(np.int64), reach, sort(own)
+            targets_of_class = targets.copy()
+            targets_of_class[rest] = _targets_among(X, rest, self.n_neighbors, self.norm)
+            yield (rows.labels == c).astype(np.int64), reach, sort(targets_of_class)
 
-    def _start(self, rows: SortedRows, state: dict[str, Any] | None) -> VotedSum:
+    def _initial_sum(self, rows: SortedRows, state: dict[str, Any] | None) -> VotedSum:
         form = self.form
         if state is None:
-            A = starting_matrix(rows.X.shape[1], form, self.init, self.norm)
-            none = Updates.none(self.n_neighbors)
-            return VotedSum(rows.X, form, A, np.zeros_like(A), 0, 0, self.tail, none)
+            A = initial_matrix(rows.X.shape[1], form, self.init, self.norm)
+            recent = Updates.empty(self.n_neighbors)
+            return VotedSum(rows.X, form, A, np.zeros_like(A), 0, 0, self.tail, recent)
         recent = Updates(*(state[name] for name in ("rows", "partners", "weights", "visits")))
         counts = state["n_visits"], state["n_updates"]
         A, weighted = state["A"].copy(), state["weighted"].copy()
         return VotedSum(rows.X, form, A, weighted, *counts, self.tail, recent)
 
-    def _visit(self, runs: list[Run], rows: SortedRows, begun: int, seed: int) -> None:
-        """Run the epochs, all problems side by side, until they are done or Ctrl-C."""
+    def _run_epochs(
+        self, runs: list[TrainingRun], rows: SortedRows, first_epoch: int, seed: int
+    ) -> None:
+        """Run the epochs of all problems in parallel, until Ctrl-C."""
         n = len(rows.labels)
-        place = np.argsort(rows.original)
-        size = n * n * rows.X.shape[1] if not is_sparse(rows.X) else n * rows.X.nnz
-        at_once = max(1, _MULTIPLICATIONS_A_STEP // size)
+        position = np.argsort(rows.original)
+        n_multiplications = n * n * rows.X.shape[1] if not is_sparse(rows.X) else n * rows.X.nnz
+        epochs_per_step = max(1, _MULTIPLICATIONS_PER_STEP // n_multiplications)
 
         def order(epoch: int) -> np.ndarray:
             if not self.shuffle:
-                return place
-            return place[np.random.default_rng([seed, epoch]).permutation(n)]
+                return position
+            return position[np.random.default_rng([seed, epoch]).permutation(n)]
 
         total = self.n_epochs
         with (
@@ -288,36 +303,36 @@ class SiLA(BaseEstimator):
                 "fitting SiLA", total=total, unit="epochs", partial_result="the epochs so far"
             ) as work,
         ):
-            for _ in range(0, total, at_once):
+            for _ in range(0, total, epochs_per_step):
                 if work.interrupted:
                     break
-                epochs = range(begun + work.done, begun + min(work.done + at_once, total))
-                for_each(lambda run: run.go_on(epochs, order), runs)  # noqa: B023
+                done = work.done
+                epochs = range(first_epoch + done, first_epoch + min(done + epochs_per_step, total))
+                for_each(lambda run: run.advance(epochs, order), runs)  # noqa: B023
                 work.advance(len(epochs))
 
-    def _publish(self, runs: list[Run], more: bool, about: dict[str, Any]) -> None:
-        one_each = self.protocol == "one_vs_rest"
-        found = [run.result() for run in runs]
-        learned = [Bilinear(W, norm=self.norm) for W, _, _ in found]
-        epochs, tails = [epoch for _, epoch, _ in found], [tail for _, _, tail in found]
-        history = list(self.history_) if more else []
-        for of_epoch in zip(*(run.history for run in runs), strict=True):
-            for label, entry in zip(self.classes_, of_epoch, strict=False):
+    def _publish(self, runs: list[TrainingRun], continued: bool, data: dict[str, Any]) -> None:
+        one_vs_rest = self.protocol == "one_vs_rest"
+        matrices, epochs, tails = zip(*(run.result() for run in runs), strict=True)
+        similarities = [Bilinear(W, norm=self.norm) for W in matrices]
+        history = list(self.history_) if continued else []
+        for entries in zip(*(run.history for run in runs), strict=True):
+            for label, entry in zip(self.classes_, entries, strict=False):
                 name = {"class": label.item() if isinstance(label, np.generic) else label}
-                history.append({**(name if one_each else {}), **entry})
+                history.append({**(name if one_vs_rest else {}), **entry})
         for stale in ("similarity_", "similarities_", "state_"):
             self.__dict__.pop(stale, None)
-        if one_each:
-            self.similarities_ = learned
+        if one_vs_rest:
+            self.similarities_ = similarities
         else:
-            self.similarity_ = learned[0]
-        self.n_epochs_ = epochs if one_each else epochs[0]
-        self.tail_ = tails if one_each else tails[0]
+            self.similarity_ = similarities[0]
+        self.n_epochs_ = list(epochs) if one_vs_rest else epochs[0]
+        self.tail_ = list(tails) if one_vs_rest else tails[0]
         self.history_: list[dict[str, Any]] = history
         self.n_updates_ = sum(run.voted.n_updates for run in runs)
         if not self.early_stopping:
-            states = [{**run.state(), **about} for run in runs]
-            self.state_ = states if one_each else states[0]
+            states = [{**run.state(), **data} for run in runs]
+            self.state_ = states if one_vs_rest else states[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -327,7 +342,27 @@ class SiLA(BaseEstimator):
         return tags
 
 
-def _base(norm: str) -> Any:
+def validation_mask(y: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Return a mask of the validation rows, stratified by class.
+
+    A class too small for a validation row at this fraction is used for training only.
+    """
+    _, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
+    n_validation = (fraction * counts).astype(np.int64)
+    rows = np.flatnonzero(n_validation[labels] > 0)
+    if len(rows) == 0:
+        raise ValueError(
+            f"validation_fraction is {fraction}, which leaves no row of any class to validate "
+            "with: raise it, or set early_stopping to False."
+        )
+    splitter = StratifiedShuffleSplit(1, test_size=int(n_validation.sum()), random_state=seed)
+    _, validation = next(splitter.split(rows, labels[rows]))
+    held_out = np.zeros(len(y), dtype=bool)
+    held_out[rows[validation]] = True
+    return held_out
+
+
+def _base(norm: str) -> Similarity:
     return as_similarity("dot" if norm == "none" else norm)
 
 
@@ -336,20 +371,20 @@ def _targets(X: Rows, y: np.ndarray, k: int, norm: str) -> np.ndarray:
 
 
 def _targets_among(X: Rows, members: np.ndarray, k: int, norm: str) -> np.ndarray:
-    """Return the nearest rows of a set of rows to each other; −1 where there are fewer."""
-    found = np.full((len(members), k), -1)
-    n_found = min(k, len(members) - 1)
-    if n_found:
+    """Return the nearest neighbors of each member among the others; −1 where there are fewer."""
+    targets = np.full((len(members), k), -1)
+    n_targets = min(k, len(members) - 1)
+    if n_targets:
         rows = X[members]
-        matches = _base(norm).neighbors(rows, rows, n_found, exclude_self=True)
-        found[:, :n_found] = members[matches.ids]
-    return found
+        matches = _base(norm).neighbors(rows, rows, n_targets, exclude_self=True)
+        targets[:, :n_targets] = members[matches.ids]
+    return targets
 
 
 def _checksum(X: Rows, y: np.ndarray) -> int:
-    """Return a number that tells whether rows and labels are the same as before."""
+    """Return a checksum of rows and labels."""
     parts = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
-    found = zlib.crc32("".join(map(str, y)).encode())
+    checksum = zlib.crc32("".join(map(str, y)).encode())
     for part in parts:
-        found = zlib.crc32(np.ascontiguousarray(part).tobytes(), found)
-    return found
+        checksum = zlib.crc32(np.ascontiguousarray(part).tobytes(), checksum)
+    return checksum

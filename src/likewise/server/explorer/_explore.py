@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise._threads import limit_threads, single_threaded_blas
-from likewise.evaluation import goodness
+from likewise.evaluation import align_map, goodness, plane_map
 from likewise.server._live import Live
 from likewise.server._service import Service
 from likewise.server.api import _schemas as schemas
@@ -112,8 +112,8 @@ class Explorer:
         if len(chosen) < 3 or not live.items_are_queries:
             return []
         rows = live.catalogue.rows[chosen]
-        before = plane_of(base.scores(rows, rows))
-        after = turned_to(before, plane_of(live.scores(rows, live.item_rows[chosen])))
+        before = _unit_map(base.scores(rows, rows))
+        after = align_map(_unit_map(live.scores(rows, live.item_rows[chosen])), before)
         names = [live.catalogue.list[place].id for place in chosen]
         return list(zip(names, before.tolist(), after.tolist(), strict=True))
 
@@ -279,22 +279,7 @@ def _curve(values: np.ndarray) -> schemas.Curve:
     )
 
 
-def plane_of(scores: np.ndarray) -> np.ndarray:
-    """Return points in the plane whose inner products are near the scores: classical scaling."""
-    from scipy.linalg import eigh
-
-    symmetric = (scores + scores.T).astype(np.float64) / 2
-    centred = symmetric - symmetric.mean(axis=0)
-    centred -= centred.mean(axis=1, keepdims=True)
-    n = len(centred)
-    values, vectors = eigh(centred, subset_by_index=(max(n - 2, 0), n - 1))
-    points = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
-    points = np.pad(points, ((0, 0), (0, 2 - points.shape[1])))
-    reach = np.abs(points).max()
-    return np.asarray(points / reach if reach > 0 else points)
-
-
-def turned_to(target: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return points turned and mirrored to lie as near to others as they can."""
-    U, _, V = np.linalg.svd(points.T @ target)
-    return np.asarray(points @ (U @ V))
+def _unit_map(scores: np.ndarray) -> np.ndarray:
+    """Return a map of rows whose coordinates reach from -1 to 1 at most."""
+    points = plane_map(scores)[0]
+    return points / (np.abs(points).max() or 1.0)

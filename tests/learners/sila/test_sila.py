@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 from tests.oracles import sila as oracle
 
 import likewise as lw
-from likewise.learners import _visits
-from likewise.learners.sila._epochs import hold_out
+from likewise.learners.sila import _perceptron
+from likewise.learners.sila._sila import validation_mask
 
 FORMS = ("square", "symmetric", "diagonal")
 NORMS = ("cosine", "dice", "jaccard", "none")
@@ -19,13 +19,15 @@ NORMS = ("cosine", "dice", "jaccard", "none")
 @pytest.fixture(params=["blocks", "each"])
 def way(request, monkeypatch):
     """Score rows in blocks however narrow they are, or each by a product of its own."""
-    monkeypatch.setattr(_visits, "often_enough", lambda *_: 1.0 if request.param == "blocks" else 0)
+    monkeypatch.setattr(
+        _perceptron, "min_share_one_by_one", lambda *_: 1.0 if request.param == "blocks" else 0
+    )
 
 
 @pytest.fixture
 def in_blocks(monkeypatch):
     """Score rows in blocks, however narrow they are."""
-    monkeypatch.setattr(_visits, "often_enough", lambda *_: 1.0)
+    monkeypatch.setattr(_perceptron, "min_share_one_by_one", lambda *_: 1.0)
 
 
 def rows_for(norm, rng, n=36, p=4, n_classes=3, apart=0.0):
@@ -96,7 +98,7 @@ def test_one_vs_rest_is_a_binary_problem_for_each_class(form, norm, rng, way):
 def test_without_room_for_the_gram_matrix_the_sequence_is_the_same(
     form, norm, sparse, rng, monkeypatch, in_blocks
 ):
-    monkeypatch.setattr(_visits, "GRAM_BYTES", 0)
+    monkeypatch.setattr(_perceptron, "GRAM_BYTES", 0)
     X, y = rows_for(norm, rng)
     X[rng.random(X.shape) < 0.2] = 0
     sila = lw.SiLA(form, norm, 2, 3).fit(csr_array(X) if sparse else X, y)
@@ -109,9 +111,9 @@ def test_without_room_for_the_gram_matrix_the_sequence_is_the_same(
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
 def test_what_is_skipped_is_no_mistake(form, norm, gram, sparse, rng, monkeypatch, in_blocks):
     """Bounds are kept from the second epoch on, however many mistakes there are."""
-    monkeypatch.setattr(_visits, "_RARE", 1.1)
+    monkeypatch.setattr(_perceptron, "_RARE", 1.1)
     if not gram:
-        monkeypatch.setattr(_visits, "GRAM_BYTES", 0)
+        monkeypatch.setattr(_perceptron, "GRAM_BYTES", 0)
     X, y = rows_for(norm, rng, n=30, p=5, apart=0.8)
     sila = lw.SiLA(form, norm, 2, 12).fit(csr_array(X) if sparse else X, y)
     assert_same_sequence(sila, X, y)
@@ -147,7 +149,7 @@ def test_the_sequence_goes_on_where_mistakes_become_rare(rng):
 
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_the_size_of_blocks_does_not_matter(size, rng, monkeypatch, in_blocks):
-    monkeypatch.setattr(_visits, "_MOST_ROWS_IN_BLOCK", size)
+    monkeypatch.setattr(_perceptron, "_MAX_ROWS_PER_BLOCK", size)
     X, y = rows_for("cosine", rng)
     assert_same_sequence(lw.SiLA("symmetric", n_epochs=3).fit(X, y), X, y)
 
@@ -316,7 +318,7 @@ def test_epochs_and_tail_that_were_chosen_give_the_same_matrix(random_state, rng
     X, y = rows_for("cosine", rng, n=90, apart=0.3)
     sila = lw.SiLA(n_epochs=20, early_stopping=True, random_state=random_state).fit(X, y)
     seed = int(np.random.RandomState(random_state).randint(2**31 - 1))
-    kept = ~hold_out(y, 0.2, seed)
+    kept = ~validation_mask(y, 0.2, seed)
     assert 70 <= kept.sum() <= 75
     plain = lw.SiLA(n_epochs=sila.n_epochs_, tail=sila.tail_).fit(X[kept], y[kept])
     assert_allclose(plain.similarity_.W, sila.similarity_.W, rtol=1e-9, atol=1e-7)

@@ -22,7 +22,7 @@ from tests.contracts import cases, checks
 import likewise as lw
 from likewise import kernels
 from likewise.exceptions import InterruptedWarning
-from likewise.learners.lmnn._descent import Descent
+from likewise.learners.lmnn._optimizer import LBFGS
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_progress_is_shown_when_asked(rows, capfd):
 
 
 def test_ctrl_c_keeps_the_best_map(rows, monkeypatch, usual_handler):
-    step, taken = Descent.step, []
+    step, taken = LBFGS.step, []
 
     def interrupted_step(self):
         taken.append(self)
@@ -250,7 +250,7 @@ def test_ctrl_c_keeps_the_best_map(rows, monkeypatch, usual_handler):
             os.kill(os.getpid(), signal.SIGINT)
         return step(self)
 
-    monkeypatch.setattr(Descent, "step", interrupted_step)
+    monkeypatch.setattr(LBFGS, "step", interrupted_step)
     with pytest.warns(InterruptedWarning, match="fitting LMNN was interrupted after 13 of 200"):
         lmnn = lw.LMNN(n_jobs=1, tol=0).fit(*rows)
     assert lmnn.n_iter_ == len(taken) == 13

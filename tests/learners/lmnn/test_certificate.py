@@ -7,7 +7,7 @@ from tests.oracles import energy
 from tests.oracles import lmnn as oracle
 
 import likewise as lw
-from likewise.learners import _certificate
+from likewise.learners.lmnn import _certificate
 from likewise.learners.lmnn._certificate import dual_bound
 
 cp = pytest.importorskip("cvxpy")

@@ -18,7 +18,7 @@ from tests.contracts import cases, checks
 
 import likewise as lw
 from likewise.exceptions import InterruptedWarning
-from likewise.learners.sila._perceptron import Visits
+from likewise.learners.sila._perceptron import Perceptron
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_parameters_are_checked_before_anything_is_done(rows, parameters, error,
         ({}, lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
         ({}, lambda X, y: (X, X[:, 0]), "Unknown label type"),
         ({}, lambda X, y: (X[:, 0], y), "Expected 2D array"),
-        ({}, lambda X, y: (csr_array((45, 20_000)), y), "X has 20000 features: at most 16384"),
+        ({}, lambda X, y: (csr_array((45, 20_000)), y), "X has 20000 features; the limit is 16384"),
         (
             {"early_stopping": True, "validation_fraction": 0.01},
             lambda X, y: (X, y),
@@ -201,12 +201,12 @@ def test_input_that_cannot_be_learned_from_is_refused(rows, parameters, change, 
 @pytest.mark.parametrize(
     ("parameters", "change", "message"),
     [
-        ({"early_stopping": True}, lambda X, y: (X, y), "partial_fit needs it to be False"),
+        ({"early_stopping": True}, lambda X, y: (X, y), "partial_fit needs early_stopping=False"),
         ({"protocol": "one_vs_rest"}, lambda X, y: (X, y), "protocol was changed"),
         ({"form": "diagonal"}, lambda X, y: (X, y), "form or n_neighbors was changed"),
         ({"n_neighbors": 4}, lambda X, y: (X, y), "form or n_neighbors was changed"),
         ({"tail": 6}, lambda X, y: (X, y), "tail was raised to 6 after fit"),
-        ({}, lambda X, y: (X[1:], y[1:]), "tail reaches back to rows of an earlier call"),
+        ({}, lambda X, y: (X[1:], y[1:]), "tail includes rows of an earlier call"),
         ({}, lambda X, y: (X, np.where(y == "ash", "oak", y)), "the class oak, which was not"),
         ({}, lambda X, y: (X[:, 1:], y), "features"),
     ],
@@ -232,9 +232,9 @@ def test_progress_is_shown_when_asked(rows, capfd):
 
 
 def test_ctrl_c_keeps_the_epochs_so_far(rows, monkeypatch, usual_handler):
-    from likewise.learners import _sila
+    from likewise.learners.sila import _sila
 
-    epoch, calls = Visits.epoch, []
+    epoch, calls = Perceptron.epoch, []
 
     def interrupted_epoch(self, order):
         calls.append(None)
@@ -242,8 +242,8 @@ def test_ctrl_c_keeps_the_epochs_so_far(rows, monkeypatch, usual_handler):
             os.kill(os.getpid(), signal.SIGINT)
         return epoch(self, order)
 
-    monkeypatch.setattr(_sila, "_MULTIPLICATIONS_A_STEP", 1)
-    monkeypatch.setattr(Visits, "epoch", interrupted_epoch)
+    monkeypatch.setattr(_sila, "_MULTIPLICATIONS_PER_STEP", 1)
+    monkeypatch.setattr(Perceptron, "epoch", interrupted_epoch)
     with pytest.warns(InterruptedWarning, match="fitting SiLA was interrupted after 4 of 9 epochs"):
         sila = lw.SiLA(n_epochs=9).fit(*rows)
     monkeypatch.undo()

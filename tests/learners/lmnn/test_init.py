@@ -49,13 +49,13 @@ def test_a_given_map_is_taken_and_not_shared(rows, rng):
     ("init", "size", "error", "message"),
     [
         ("idenity", None, ValueError, "init must be one of .* Did you mean 'identity'"),
-        ("lda", 3, ValueError, "init 'lda' gives at most 2 components here, but n_components is 3"),
+        ("lda", 3, ValueError, "init 'lda' gives at most 2 components, but n_components is 3"),
         (np.eye(3), None, ValueError, r"init must be an array of shape .* but has shape \(3, 3\)"),
         (np.eye(4), 2, ValueError, r"shape \(2, 4\), but has shape \(4, 4\)"),
         (np.ones(4), None, ValueError, r"has shape \(4,\)"),
         (None, None, ValueError, r"init must be an array of shape .* but has shape \(\)"),
         (np.full((4, 4), np.nan), None, ValueError, "init holds NaN or infinity"),
-        (np.zeros((4, 4)), None, ValueError, "init is zero everywhere"),
+        (np.zeros((4, 4)), None, ValueError, "init must not be zero everywhere"),
     ],
 )
 def test_what_cannot_be_a_start_is_refused(rows, init, size, error, message):

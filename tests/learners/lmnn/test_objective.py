@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 import likewise as lw
 from likewise._threads import limit_threads
-from likewise.learners import _impostors, _margins
+from likewise.learners.lmnn import _impostors, _objective
 from likewise.learners.lmnn._impostors import ImpostorSearch, find_impostors
 from likewise.learners.lmnn._objective import Margins
 from likewise.supervision import target_neighbors
@@ -107,7 +107,7 @@ def test_rows_without_targets_cost_nothing(rng):
 @pytest.mark.parametrize("block", [1, 7, 1024])
 def test_impostors_do_not_depend_on_the_blocks(rng, monkeypatch, block):
     monkeypatch.setattr(_impostors, "_ROWS_IN_BLOCK", block)
-    monkeypatch.setattr(_impostors, "_ROOM_FOR_PAIRS", 1)
+    monkeypatch.setattr(_impostors, "_INITIAL_CAPACITY", 1)
     X, labels, _ = make_problem(rng)
     reach = rng.random(len(X)) * 8
     reach[2] = -np.inf
@@ -122,8 +122,8 @@ def test_blocks_change_no_more_than_rounding(rng, monkeypatch, name):
     X, labels, targets = make_problem(rng)
     L = rng.normal(size=(3, 4))
     value, slope = ready(X, labels, targets, 0.2, L)[0].cost_and_gradient(L, 0.3)
-    monkeypatch.setattr(_margins, "_ROWS_IN_BLOCK", 4)
-    monkeypatch.setattr(_margins, name, 3)
+    monkeypatch.setattr(_objective, "_ROWS_IN_BLOCK", 4)
+    monkeypatch.setattr(_objective, name, 3)
     other_value, other_slope = ready(X, labels, targets, 0.2, L)[0].cost_and_gradient(L, 0.3)
     assert_allclose(other_value, value, rtol=1e-13)
     assert_allclose(other_slope, slope, rtol=1e-11, atol=1e-10)
