@@ -32,20 +32,20 @@ def _boosting(search: str, share: float = 1.0) -> Any:
     def prepare(case: dict[str, Any], data: Any) -> Any:
         from likewise._progress import LongWork
         from likewise._threads import limit_threads
-        from likewise.classifiers._boosting import Plan, boost
+        from likewise.classifiers._boosting import BoostingOptions, boost
         from likewise.similarities import DissimilarityColumns, from_distance
 
         X, y = data
         rows = np.arange(len(y))
         columns = DissimilarityColumns(from_distance("euclidean"), X)
         columns.positions(rows)
-        plan = Plan(_PAIRS, None, "free", search, 1)
+        options = BoostingOptions(_PAIRS, None, "free", search, 1)
         n_rounds = max(1, int(share * case["rounds"]))
 
         def run() -> Any:
             rng = np.random.default_rng(0)
             with limit_threads(1), LongWork("boosting") as work:
-                found = boost(columns, rows, y, n_rounds, plan, rng, work)
+                found = boost(columns, rows, y, n_rounds, options, rng, work)
             return found, columns, n_rounds
 
         return run

@@ -126,7 +126,7 @@ def test_a_clone_has_the_parameters_and_the_dissimilarity_itself():
 
 @pytest.mark.parametrize("early_stopping", [False, 2])
 def test_threads_and_calls_change_nothing(rng, early_stopping, monkeypatch):
-    monkeypatch.setattr("likewise.classifiers._boosting._NUMBERS_FOR_THREADS", 1)
+    monkeypatch.setattr("likewise.classifiers._boosting._MIN_PARALLEL_SIZE", 1)
     X, y = rng.normal(size=(300, 3)), np.arange(300) % 3
     options = {"n_rounds": 12, "max_depth": 2, "learning_rate": 0.3, "random_state": 5}
     options["early_stopping"] = early_stopping
@@ -277,7 +277,7 @@ def test_labels_that_cannot_be_are_refused(rows, y, message):
 
 def test_a_class_that_cannot_be_held_out_and_kept_is_refused(rows):
     y = np.where(np.arange(60) == 7, "yew", rows[1])
-    with pytest.raises(ValueError, match="one class of y has too few to be in both parts"):
+    with pytest.raises(ValueError, match="one class of y has too few for both training and"):
         lw.DBoost(n_rounds=3, early_stopping=3).fit(rows[0], y)
 
 

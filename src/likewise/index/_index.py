@@ -29,7 +29,7 @@ from likewise.index._where import Where, check_fields
 from likewise.index.engines._engine import Store
 from likewise.index.engines._kinds import ALL_METRICS, KINDS, chosen_kind
 from likewise.index.stores._memory import Embedded
-from likewise.similarities import ItemOffsets, Matches, Similarity
+from likewise.similarities import ItemOffsets, Matches, Similarity, as_similarity
 
 _CANDIDATES = 100
 _ATTEMPTS = 10  # to store items moved by offsets that other processes may change meanwhile
@@ -40,8 +40,8 @@ class Index:
 
     Parameters
     ----------
-    similarity : Similarity
-        What was learned.
+    similarity : str, Similarity, callable or fitted learner
+        As in `likewise.as_similarity`.
     engine : {"auto", "exact", "faiss", "usearch", "pgvector"}, default="auto"
         What searches. "auto" is exact up to about 200,000 items, and beyond that what is
         installed; with `url` it is pgvector. `engine` and `reason` say what was chosen, and why.
@@ -80,7 +80,7 @@ class Index:
 
     def __init__(
         self,
-        similarity: Similarity,
+        similarity: Any,
         engine: str = "auto",
         *,
         url: str | None = None,
@@ -89,7 +89,7 @@ class Index:
         metric: str | None = None,
         offsets: ItemOffsets | None = None,
     ) -> None:
-        _check_similarity(similarity)
+        similarity = as_similarity(similarity)
         check_offsets(offsets, similarity, None)
         check_choice(engine, "engine", ("auto", *KINDS, "pgvector"))
         if engine == "auto" and url is not None:
@@ -344,14 +344,14 @@ class Index:
                 self._live = self._moved(begun, from_originals=True)
         return self
 
-    def swap(self, similarity: Similarity) -> "Index":
+    def swap(self, similarity: Any) -> "Index":
         """Search by another similarity from now on, on the same items.
 
         Where items stay as they are (a bilinear form folded into the query) this only exchanges
         the similarity. Else the items are mapped again, beside the old ones, which serve until
         all are there. Searches that run go on with what they began with. Offsets stay as they are.
         """
-        _check_similarity(similarity)
+        similarity = as_similarity(similarity)
         with self._lock:
             live = self._live
             offsets = live.store.offsets
@@ -497,14 +497,6 @@ def _add(live: Snapshot, ids: list[Any], items: Any, fields: Any) -> None:
         except OffsetsChanged:
             continue  # by another process: they are applied again, from the items as given
     raise ValueError("offsets are being changed by another process all the time: try again later.")
-
-
-def _check_similarity(similarity: Any) -> None:
-    if not isinstance(similarity, Similarity):
-        raise TypeError(
-            "similarity must be a similarity, such as a learner's similarity_, but a "
-            f"{type(similarity).__name__} was given."
-        )
 
 
 def _refuse_items(live: Snapshot, serving: Serving) -> None:

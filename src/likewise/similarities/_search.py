@@ -148,7 +148,12 @@ def exact_scores(scorer: Scorer, which: np.ndarray | None = None) -> np.ndarray:
                 for ready in [scorer.ready(part if which is None else which[part])]
                 for block in blocks
             ]
-            for_each(work, cells, on_done=progress.advance, parallel=scorer.parallel)
+            if scorer.parallel:
+                for_each(work, cells, on_done=progress.advance)
+                continue
+            for cell in cells:  # without the BLAS control that `for_each` would load
+                work(cell)
+                progress.advance()
     if not np.isfinite(found).all():
         raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
     return found
