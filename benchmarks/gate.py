@@ -58,18 +58,18 @@ class Stream:
 
     def __init__(self, queries: np.ndarray, items: np.ndarray) -> None:
         from likewise import Bilinear
-        from likewise.server.learning._gate import Marks, split_of
+        from likewise.server.learning._gate import CandidateSchedule, split_of
+        from likewise.server.learning._initial import InitialModel
         from likewise.server.learning._ridge import RidgeMethod
-        from likewise.server.learning._start import Start
 
         self._Q, self._P = queries.astype(np.float64), items.astype(np.float64)
         self._query_splits = np.array([split_of(row.tolist()) for row in queries])
         self._item_splits = np.array([split_of(number) for number in range(len(items))])
-        self._start = Start(Bilinear(1.0, "cosine"), np.eye(self._Q.shape[1]), None)
-        self._method = RidgeMethod(self._start)
-        self._marks = Marks()
+        self._initial = InitialModel(Bilinear(1.0, "cosine"), np.eye(self._Q.shape[1]), None)
+        self._method = RidgeMethod(self._initial)
+        self._schedule = CandidateSchedule()
         self._shown: list[tuple[int, Any, Any]] = []
-        self._position = self._judged_from = self._tests = self.n_tests = 0
+        self._position = self._promoted_at = self._tests = self.n_tests = 0
         self._firsts: list[int] = []
         self._live: Any = None
         self.promoted: list[Any] = []
@@ -80,13 +80,13 @@ class Stream:
         return np.argsort(-self._served[query], kind="stable")[:n]
 
     def add(self, query: int, shown: np.ndarray, chosen: np.ndarray) -> None:
-        """Add a page; at a mark a candidate is judged, and promoted where it passes."""
+        """Add a page; at scheduled positions evaluate a candidate, and promote it if it passes."""
         before = self._position
         self._firsts.append(before)
         self._shown.append((query, shown, chosen))
         self._position += int(chosen.sum() * (~chosen).sum())
-        if self._marks.between(before, self._position):
-            self._judge()
+        if self._schedule.any_between(before, self._position):
+            self._evaluate()
 
     def pages(self) -> Any:
         """Return all pages as arrays."""
@@ -108,44 +108,44 @@ class Stream:
             np.concatenate(chosen),
         )
 
-    def _judge(self) -> None:
-        from likewise.server.learning._gate import judge, judged_pages, verdict_of
+    def _evaluate(self) -> None:
+        from likewise.server.learning._gate import choose_candidate, evaluate, evaluation_pages
 
         pages = self.pages()
-        which = judged_pages(pages, self._judged_from, self._method.splits)
-        if which is None:
+        page_numbers = evaluation_pages(pages, self._promoted_at, self._method.splits)
+        if page_numbers is None:
             return
-        values = judge(
+        means = evaluate(
             pages,
-            which,
-            lambda judged, split: self._method.scores(pages, judged, split),
-            lambda judged, split: self._live_scores(pages, judged, split),
+            page_numbers,
+            lambda held_out, split: self._method.scores(pages, held_out, split),
+            lambda held_out, split: self._live_scores(pages, held_out, split),
             self._method.splits,
         )
         self._tests, self.n_tests = self._tests + 1, self.n_tests + 1
-        form, step, verdict = verdict_of(*values, live=1, test=self._tests)
+        form, step, verdict = choose_candidate(*means, live=1, test=self._tests)
         if verdict.passes:
             self._promote(form, step, pages)
 
-    def _live_scores(self, pages: Any, judged: Any, split: int) -> Any:
+    def _live_scores(self, pages: Any, held_out: Any, split: int) -> Any:
+        from likewise.server.learning._initial import matrix_scores
         from likewise.server.learning._ridge import ridge_scores
-        from likewise.server.learning._start import form_scores
 
         if self._live is None:
-            return form_scores(pages, judged, self._start.W)
+            return matrix_scores(pages, held_out, self._initial.W)
         recipe, position = self._live
         training = pages.relevance(split, until=position)
         grid = (recipe.alpha,), (recipe.gamma,)
-        return ridge_scores(pages, judged, training, self._start, *grid)[0, 0]
+        return ridge_scores(pages, held_out, training, self._initial, *grid)[0, 0]
 
     def _promote(self, form: int, step: int, pages: Any) -> None:
-        from likewise.server.learning._ridge import ALPHAS, GAMMAS, learned
-        from likewise.server.store._records import Recipe
+        from likewise.server.learning._ridge import ALPHAS, GAMMAS, learn_version
+        from likewise.server.store import Recipe
 
         recipe = Recipe("ridge", alpha=ALPHAS[form], gamma=GAMMAS[step])
         self._live = recipe, self._position
-        self._judged_from, self._tests = self._position, 0
-        similarity, offsets = learned(pages, self._start, recipe)
+        self._promoted_at, self._tests = self._position, 0
+        similarity, offsets = learn_version(pages, self._initial, recipe)
         items = self._P if offsets is None else offsets.apply(range(len(self._P)), self._P)
         self._served = similarity.score(self._Q, items)
         self.promoted.append(recipe)

@@ -39,14 +39,12 @@ def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict[str, float]]:
     import likewise as lw
     from likewise._files import from_bytes, to_bytes
-    from likewise.server._catalogue import Catalogue
-    from likewise.server._live import Live, Version
-    from likewise.server._served import begun, open_model
+    from likewise.server._model import initialize_learner, open_model
     from likewise.server._settings import Settings
+    from likewise.server._snapshot import Catalog, Snapshot, Version
     from likewise.server.learning._learner import Learner
-    from likewise.server.learning._teach import Teacher
-    from likewise.server.store._open import open_store
-    from likewise.server.store._records import Page
+    from likewise.server.learning._questions import QuestionSelector
+    from likewise.server.store import Page, open_store
 
     X, y, X_test, y_test = data
     seeds = iter(range(1_000))
@@ -54,27 +52,28 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
     def run() -> dict[str, float]:
         folder, seed = Path(tempfile.mkdtemp()), next(seeds)
         lw.save(lw.Bilinear(1.0, "cosine"), folder / "model.safetensors")
-        served = open_model(folder / "model.safetensors", r=Settings(folder).r)
-        store = open_store(str(folder / "store.sqlite"), synced=False)
-        start = begun(served.learner, X.shape[1], X.shape[1])
-        store.begin({"model": "digits"}, to_bytes(served.similarity), to_bytes(start))
+        model = open_model(folder / "model.safetensors", r=Settings(folder).r)
+        store = open_store(str(folder / "store.sqlite"), durable=False)
+        initial = initialize_learner(model.learner, X.shape[1], X.shape[1])
+        store.initialize({"model": "digits"}, to_bytes(model.similarity), to_bytes(initial))
         store.put_items([(row, vector, {}) for row, vector in enumerate(X)])
-        came, _, change = store.items_since(0)
-        what = Version(1, served.similarity, None)
-        live = Live(served, what, Catalogue().after(came, set(), change))
-        teacher, learner = Teacher(store, seed), Learner(store)
-        found = {"mAP at the start": _precision(served.similarity, X_test, y_test)}
+        added, _, change = store.items_since(0)
+        version = Version(1, model.similarity, None)
+        snapshot = Snapshot(model, version, Catalog().updated(added, set(), change))
+        questions, learner = QuestionSelector(store, seed), Learner(store)
+        found = {"mAP at the start": _precision(model.similarity, X_test, y_test)}
         n_answers = n_skipped = 0
         while n_answers < case["answers"]:
-            (query, left, right), _ = teacher.question(live, strategy)
+            (query, left, right), _ = questions.select(snapshot, strategy)
             alike = y[left] == y[query], y[right] == y[query]
             if alike[0] == alike[1]:
                 n_skipped += 1
                 continue
             closer, farther = (left, right) if alike[0] else (right, left)
-            store.append(str(n_answers), "", [Page.of_two(query + 1, closer + 1, farther + 1)])
+            page = Page.from_triplet(query + 1, closer + 1, farther + 1)
+            store.append(str(n_answers), "", [page])
             learner.step()
-            learner.keep()
+            learner.save()
             n_answers += 1
             if n_answers in _AFTER:
                 learned = lw.Bilinear(from_bytes(store.checkpoint().state).W, "cosine")

@@ -17,6 +17,7 @@ from likewise.learners import AROMA, OASIS
 from likewise.metrics import average_precision, precision_at
 from likewise.similarities import as_similarity
 from likewise.supervision import LabelTriplets
+from reproduce._datasets import load
 from reproduce._frame import Row
 
 PAPER = (
@@ -120,7 +121,7 @@ def _news_counts() -> tuple[Any, np.ndarray]:
     """Return how often each word that is no stop word occurs in each post."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    data: Any = datasets.load("news20")
+    data: Any = load("news20")
     texts = [*data.X, *data.X_test]
     counts = CountVectorizer(stop_words="english", min_df=3).fit_transform(texts)
     return counts, np.concatenate([data.y, data.y_test])
@@ -265,7 +266,7 @@ def _renamed_argument(module: Any) -> Iterator[None]:
 
 def _images(name: str) -> Iterator[Row]:
     """Bags of visual words of ten classes, in tf-idf, five random splits."""
-    data = datasets.load("caltech10_office_surf")
+    data = load("caltech10_office_surf")
     learners = {
         "OASIS": lambda seed: OASIS(random_state=seed),
         "diagonal AROMA": lambda seed: AROMA(random_state=seed),
@@ -397,7 +398,7 @@ def _teaching(name: str) -> Iterator[Row]:
 
 
 def _usps(most: int = 7291) -> Split:
-    data: Any = datasets.load("usps")
+    data: Any = load("usps")
     rng = np.random.default_rng(0)
     train, test = rng.permutation(len(data.y))[:most], rng.permutation(len(data.y_test))[:1000]
     return data.X[train], data.y[train], data.X_test[test], data.y_test[test]

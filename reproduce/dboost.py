@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise import datasets
 from likewise.exceptions import DatasetUnavailableError, MissingExtraError
 from likewise.similarities import as_similarity, dissimilarities
 from likewise.similarities.distances import TangentDistance, quantize
 from reproduce._by_dissimilarity import METHODS, Split
+from reproduce._datasets import load
 from reproduce._frame import Row
 
 PAPER = "Wang, Yang and Feng: On Learning with Dissimilarity Functions (2007); errors in %"
@@ -128,7 +128,7 @@ def _folds(name: str) -> Iterator[Split]:
     """Yield five-fold splits by Euclid; columns in units of the training part."""
     from sklearn.model_selection import StratifiedKFold
 
-    data = datasets.load(name)
+    data = load(name)
     X, y = data.X, data.y
     if data.X_test is not None:
         X, y = np.concatenate([X, data.X_test]), np.concatenate([y, data.y_test])
@@ -138,7 +138,7 @@ def _folds(name: str) -> Iterator[Split]:
 
 def _own_split(name: str) -> Iterator[Split]:
     """Yield the one split that a set comes with, by Euclid; of nominal codes one column each."""
-    data = datasets.load(name)
+    data = load(name)
     X, X_test = data.X, data.X_test
     if "X_onehot" in data.extra:
         X, X_test = data.extra["X_onehot"], data.extra["X_test_onehot"]
@@ -153,7 +153,7 @@ def _by_euclid(X: Any, y: Any, X_test: Any, y_test: Any) -> Split:
 
 
 def _digits(dissimilarity: Any, noise: float = 0.0, n_train: int = 2_000) -> Iterator[Split]:
-    data = datasets.load("usps")
+    data = load("usps")
     rng = np.random.default_rng(0)
     train = rng.permutation(len(data.y))[:n_train]
     X, X_test = (np.asarray(part, dtype=np.float64) for part in (data.X[train], data.X_test))
@@ -163,18 +163,18 @@ def _digits(dissimilarity: Any, noise: float = 0.0, n_train: int = 2_000) -> Ite
 
 def _all_digits() -> Iterator[Split]:
     """Yield the whole of USPS by tangent distance to training rows, for neighbours alone."""
-    data = datasets.load("usps")
+    data = load("usps")
     found = TangentDistance().distance(data.X_test, data.X)
     yield np.empty((len(data.y), 0)), data.y, found, np.asarray(data.y_test)
 
 
 def _series(name: str) -> Iterator[Split]:
-    data = datasets.load(name)
+    data = load(name)
     yield _compared("dtw", data.X, data.y, data.X_test, data.y_test)
 
 
 def _strings(name: str, dissimilarity: str, n_train: int, n_test: int) -> Iterator[Split]:
-    data = datasets.load(name)
+    data = load(name)
     strings = data.extra["sequences"].tolist() if "sequences" in data.extra else data.X
     order = np.random.default_rng(0).permutation(len(strings))
     train, test = order[:n_train], order[n_train : n_train + n_test]

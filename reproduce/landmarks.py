@@ -14,6 +14,7 @@ from likewise.classifiers import (
 from likewise.evaluation import goodness
 from likewise.exceptions import DatasetUnavailableError
 from likewise.features import LandmarkFeatures, MedianBinarizer
+from reproduce._datasets import load
 from reproduce._frame import Row
 
 PAPER = (
@@ -109,7 +110,7 @@ def _table(name: str) -> tuple[Any, np.ndarray]:
         "Digit1": "ssl_digit1",
         "USPS": "ssl_usps",
     }
-    data = datasets.load(stored.get(name, name))
+    data = load(stored.get(name, name))
     X = data.extra["X_onehot"] if name == "Wisc" else data.X
     return X.astype(np.float64), np.unique(data.y, return_inverse=True)[1]
 
@@ -241,7 +242,7 @@ def _book_splits() -> Iterator[Row]:
     for name in ("ssl_digit1", "ssl_usps", "ssl_text"):
         for n_labels in (10, 100):
             try:
-                data = datasets.load(name)
+                data = load(name)
             except DatasetUnavailableError as error:
                 yield Row(name, "all", None, None, note=str(error))
                 break

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise import datasets
 from likewise.classifiers import SimilarityClassifier
 from likewise.exceptions import DatasetUnavailableError
 from likewise.learners import LMNN
 from likewise.similarities import as_similarity
+from reproduce._datasets import load
 from reproduce._frame import Row
 from reproduce._images import deskew, image_rows
 
@@ -145,7 +145,7 @@ def _standardised(name: str, n_splits: int) -> Iterator[Split]:
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import StandardScaler
 
-    data = datasets.load(name)
+    data = load(name)
     labels = np.unique(data.y, return_inverse=True)[1]
     for seed in range(n_splits):
         X, X_test, y, y_test = train_test_split(
@@ -157,7 +157,7 @@ def _standardised(name: str, n_splits: int) -> Iterator[Split]:
 
 def _fixed(name: str, n_components: int | None = None, straighten: bool = False) -> Iterator[Split]:
     """Yield the one split the set comes with, after PCA where it is asked for."""
-    data = datasets.load(name)
+    data = load(name)
     X, X_test = (np.asarray(part, dtype=np.float32) for part in (data.X, data.X_test))
     if straighten:
         X, X_test = _straight(X), _straight(X_test)
@@ -180,7 +180,7 @@ def _reduced(X: Any, y: Any, X_test: Any, y_test: Any, n_components: int | None)
 
 def _faces() -> Iterator[Split]:
     """Yield ten splits with seven pictures a person to train on, in 30 dimensions."""
-    data = datasets.load("orl")
+    data = load("orl")
     X = data.X.astype(np.float32)
     for train, test in _face_rows():
         yield _reduced(X[train], data.y[train], X[test], data.y[test], 30)
@@ -189,7 +189,7 @@ def _faces() -> Iterator[Split]:
 def _face_rows() -> Iterator[tuple[np.ndarray, np.ndarray]]:
     from sklearn.model_selection import StratifiedShuffleSplit
 
-    y = datasets.load("orl").y
+    y = load("orl").y
     folds = StratifiedShuffleSplit(10, train_size=280, random_state=0)
     yield from folds.split(np.zeros((len(y), 1)), y)
 
@@ -202,7 +202,7 @@ def _news() -> Iterator[Split]:
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import normalize
 
-    data = datasets.load("news20_counts")
+    data = load("news20_counts")
     X = vstack([data.X, data.X_test], format="csr")
     y = np.concatenate([data.y, data.y_test])
     train, test = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
@@ -234,9 +234,9 @@ def _images(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels of the rows of a setting's first split."""
     if setting.image_shape == (112, 92):
         train, test = next(_face_rows())
-        pixels = datasets.load("orl").X
+        pixels = load("orl").X
         return pixels[train], pixels[test]
-    data = datasets.load("mnist")
+    data = load("mnist")
     return np.asarray(data.X), np.asarray(data.X_test)
 
 

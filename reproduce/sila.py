@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise import datasets
 from likewise.classifiers import SimilarityClassifier
 from likewise.exceptions import DatasetUnavailableError
 from likewise.learners import LMNN, SiLA
 from likewise.metrics import majority_votes
+from reproduce._datasets import load
 from reproduce._frame import Row
 
 PAPER = (
@@ -128,7 +128,7 @@ def _folds(name: str) -> Iterator[Split]:
     """Yield five-fold splits of raw attributes, for each seed."""
     from sklearn.model_selection import StratifiedKFold
 
-    data = datasets.load(name)
+    data = load(name)
     X, y = data.X, np.unique(data.y, return_inverse=True)[1]
     for seed in _SEEDS:
         for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y):
@@ -141,7 +141,7 @@ def _news() -> Iterator[Split]:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    data = datasets.load("news20_counts")
+    data = load("news20_counts")
     counts = vstack([data.X, data.X_test], format="csr")
     y = np.concatenate([data.y, data.y_test])
     weighted = TfidfTransformer(sublinear_tf=True).fit_transform(counts)

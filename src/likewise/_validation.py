@@ -118,6 +118,8 @@ def take(rows: Any, which: np.ndarray | slice) -> Any:
     """Return the selected rows of an array, CSR matrix, frame, series or list of objects."""
     if isinstance(rows, list | tuple) and not isinstance(which, slice):
         return [rows[i] for i in which]
+    if hasattr(rows, "column_names"):  # pyarrow
+        return rows.take(which)
     return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
 
 

@@ -21,8 +21,8 @@ class NotFoldableError(ValueError):
     """The index metric does not reproduce the similarity exactly."""
 
 
-class DatasetUnavailableError(OSError):
-    """The data set is not in the local folder and cannot be downloaded."""
+class DatasetUnavailableError(OSError, ValueError):
+    """A data set that is neither bundled, generated nor in the local folder."""
 
 
 class ClusterLostError(ConnectionError):

@@ -11,14 +11,14 @@ import likewise as lw
 from likewise.cli._options import seconds, shape
 from likewise.cli._show import WrongUse
 
-SHORT = ("--budget", "2s", "--folds", "2")
+SHORT = ("--budget", "2s", "--splits", "2")
 
 
 def test_compare_prints_a_table_with_baselines_and_references(run, flowers):
     code, out, _ = run("compare", flowers / "flowers.csv", "-t", "species", "--learner", "sila",
                        *SHORT, "--quiet")  # fmt: skip
     assert code == 0
-    for name in ("Euclid kNN", "cosine kNN", "SiLA", "RBF SVM", "accuracy to expect"):
+    for name in ("Euclidean kNN", "cosine kNN", "SiLA", "RBF SVM", "Expected accuracy"):
         assert name in out
     assert "LMNN" not in out
     assert os.listdir() == []
@@ -190,7 +190,7 @@ def test_wrong_use_ends_with_2_and_a_sentence(run, what):
 FAILED = {
     "empty": ("", "is empty"),
     "no rows": ("a,class\n", "no rows"),
-    "one class": ("a,class\n1,u\n2,u\n", "one class, 'u'"),
+    "one class": ("a,class\n1,u\n2,u\n", "one class, u;"),
     "a class of one row": ("a,class\n1,u\n2,u\n3,v\n", "class 'v' of the target has one row"),
     "all constant": ("a,class\n1,u\n1,u\n1,v\n1,v\n", "no column is left to learn from"),
     "measurements": (

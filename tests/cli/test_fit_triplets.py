@@ -24,13 +24,13 @@ def test_the_table_the_sentence_and_json_agree(run, clicks):
         assert set(found["validation"][kind]) == {"start", "learned", "error", "n"}
     code, out, _ = run(*given, "--quiet")
     assert code == 0
-    assert found["sentence"] in out
+    assert found["verdict"] in out
     for row in found["rows"]:
         assert row["name"] in out
         assert f"{row['mean']:.3f}" in out
     with open("report.html", encoding="utf8") as file:
         page = file.read()
-    assert found["sentence"] in page
+    assert found["verdict"] in page
     assert "On queries and items it had not learned from" in page
 
 
@@ -133,7 +133,7 @@ def test_real_queries_that_were_never_learned_from_lose_nothing(run, collection)
     assert code == 0
     found = json.loads(out)
     for figure in ("start", "learned"):
-        assert f"{found['validation']['overall'][figure]:.3f}" in found["sentence"]
+        assert f"{found['validation']['overall'][figure]:.3f}" in found["verdict"]
     model = lw.load("model.safetensors")
     offsets = getattr(model.estimator, "offsets_", None)
     stored = P if offsets is None else offsets.apply(range(len(P)), P)

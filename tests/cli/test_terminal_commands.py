@@ -36,18 +36,24 @@ def test_help_imports_neither_numpy_nor_a_compiler():
 def test_fit_shows_progress_and_leaves_a_model_and_a_report(flowers, tmp_path):
     ended = likewise(
         "fit", flowers / "flowers.csv", "--target", "species", "--learner", "lmnn",
-        "--budget", "3s", "--folds", "2",
+        "--budget", "3s", "--splits", "2",
         folder=tmp_path,
     )  # fmt: skip
     assert ended.code == 0, ended.text
     assert "flowers: 60 rows, 3 classes of species" in ended.text
     assert "4 numeric columns" in ended.text
-    assert "id: names the rows." in ended.text
+    assert "id: the ids of the rows." in ended.text
     assert "comparing" in ended.text
     assert "fits/s" in ended.text
     assert "━" in ended.text  # a bar, drawn in place
     assert "\x1b[" in ended.raw
-    for name in ("Euclid kNN", "cosine kNN", "LMNN *", "logistic regression", "gradient boosting"):
+    for name in (
+        "Euclidean kNN",
+        "cosine kNN",
+        "LMNN *",
+        "logistic regression",
+        "gradient boosting",
+    ):
         assert name in ended.text
     assert "model: model.safetensors" in ended.text
     assert "report: report.html" in ended.text

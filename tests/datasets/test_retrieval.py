@@ -35,7 +35,7 @@ def test_the_most_relevant_document_of_cranfield_has_the_highest_grade(folder):
     assert cranfield.query_ids == ("1", "2")
     assert cranfield.queries == ["lift", "drag"]
     assert cranfield.query_is_train is None
-    assert repr(cranfield) == "Retrieval('cranfield': 2 documents, 2 queries, 2 judgements)"
+    assert repr(cranfield) == "Retrieval('cranfield': 2 documents, 2 queries, 2 judgments)"
 
 
 def test_a_title_occurs_once_in_its_document(folder):
@@ -66,7 +66,7 @@ VECTORS = {
 }
 
 
-def test_vectors_become_float32_with_their_judgements(folder):
+def test_vectors_become_float32_with_their_judgments(folder):
     np.savez(folder / "scifact_minilm.npz", **VECTORS)
     vectors = load_retrieval("scifact_minilm")
     assert vectors.documents.dtype == vectors.queries.dtype == np.float32
@@ -80,7 +80,7 @@ def test_vectors_become_float32_with_their_judgements(folder):
     ("change", "reason"),
     [
         ({"doc_ids": np.array(["a"])}, "index"),
-        ({"docs": np.eye(2)}, "there are not as many ids as vectors"),
+        ({"docs": np.eye(2)}, "the numbers of ids and vectors differ"),
         ({"docs": np.array([["x"]])}, "could not convert"),
         ({"qrels": np.array([[0, 9, 1]])}, "index"),
         ({"qrels": np.array([[0, 9]])}, "not enough values"),
@@ -88,7 +88,10 @@ def test_vectors_become_float32_with_their_judgements(folder):
 )
 def test_vectors_that_do_not_fit_together_are_refused(folder, change, reason):
     np.savez(folder / "scifact_minilm.npz", **(VECTORS | change))
-    with pytest.raises(ValueError, match=rf"scifact_minilm.npz is not laid out .*{reason}"):
+    with pytest.raises(
+        ValueError,
+        match=rf"scifact_minilm.npz is not a file of document and query vectors.*{reason}",
+    ):
         load_retrieval("scifact_minilm")
 
 
@@ -105,9 +108,9 @@ def test_a_judged_document_that_is_absent_is_named(folder):
 
 
 @pytest.mark.parametrize("relevant", [3, {"7": "high"}, {"7": None}])
-def test_judgements_that_are_no_grades_are_refused(folder, relevant):
+def test_judgments_that_are_no_grades_are_refused(folder, relevant):
     write_collection(folder, "scifact", [{"id": "1", "text": "lift", "relevant": relevant}])
-    with pytest.raises(ValueError, match=r"scifact_queries.jsonl.gz has judgements that are not"):
+    with pytest.raises(ValueError, match=r"scifact_queries.jsonl.gz has judgments that are not"):
         load_retrieval("scifact")
 
 
@@ -115,7 +118,7 @@ def test_an_absent_collection_says_which_files_it_needs(folder):
     write_lines(folder / "scifact_corpus.jsonl.gz", [])
     with pytest.raises(
         DatasetUnavailableError,
-        match=r"holds no scifact_queries.jsonl.gz, and likewise cannot download this set; "
+        match=r"holds no scifact_queries.jsonl.gz; "
         r"put scifact_corpus.jsonl.gz and scifact_queries.jsonl.gz into a folder",
     ):
         load_retrieval("scifact")

@@ -11,7 +11,7 @@ import likewise as lw
 
 def test_comparisons_are_learned_from_on_a_cluster(run, clicks, client):
     given = ("fit", "--queries", "q.npy", "--items", "p.npy", "--triplets", "clicks.parquet",
-             "--learner", "aroma", "--folds", "2", "--no-report")  # fmt: skip
+             "--learner", "aroma", "--splits", "2", "--no-report")  # fmt: skip
     code, _, err = run(*given, "--dask", client.scheduler.address, "-m", "there.safetensors")
     assert code == 0
     assert f"Dask: 2 workers at {client.scheduler.address}" in err
@@ -37,7 +37,7 @@ def test_a_learner_of_comparisons_that_no_cluster_can_help_is_refused(run, click
 
 def test_labels_are_learned_from_on_processes_of_its_own(run, flowers):
     code, out, err = run("fit", flowers / "flowers.csv", "-t", "species", "--learner", "lmnn",
-                         "--budget", "2s", "--folds", "2", "--dask", "local:1", "--no-report",
+                         "--budget", "2s", "--splits", "2", "--dask", "local:1", "--no-report",
                          "--json", "-m", "m.safetensors")  # fmt: skip
     assert (code, err) == (0, "")
     assert json.loads(out)["chosen"] == "lmnn"

@@ -1,4 +1,4 @@
-"""Estimators compared on the same folds."""
+"""Estimators compared on the same splits."""
 
 import os
 import signal
@@ -69,7 +69,7 @@ def test_scores_are_those_of_cross_val_score(cv, scoring):
         assert_allclose(found.scores[name], expected, rtol=1e-15)
 
 
-def test_all_estimators_see_the_same_folds(rng):
+def test_all_estimators_see_the_same_splits(rng):
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
     lw.compare({"a": Recorder(), "b": Recorder()}, X, y, cv=4)
     assert len(Recorder.fits) == 8
@@ -78,7 +78,7 @@ def test_all_estimators_see_the_same_folds(rng):
     assert not np.array_equal(Recorder.fits[0], Recorder.fits[2])
 
 
-def test_the_seed_decides_on_the_folds():
+def test_the_seed_decides_on_the_splits():
     means = [
         lw.compare(ESTIMATORS, IRIS.X, IRIS.y, random_state=seed).scores["one"]
         for seed in (0, 0, 1)
@@ -98,10 +98,10 @@ def test_p_values_are_those_of_the_corrected_test(report):
         assert report.p_value(name) == pytest.approx(expected, rel=1e-4)
 
 
-@pytest.mark.parametrize("n_folds", [2, 3, 10, 30])
+@pytest.mark.parametrize("n_splits", [2, 3, 10, 30])
 @pytest.mark.parametrize("share", [1 / 9, 1.0])
-def test_the_corrected_test_follows_its_formula(n_folds, share, rng):
-    worse, better = rng.random(n_folds), rng.random(n_folds) + 0.2
+def test_the_corrected_test_follows_its_formula(n_splits, share, rng):
+    worse, better = rng.random(n_splits), rng.random(n_splits) + 0.2
     found = comparison({"worse": worse, "better": better}, share)
     if found.best == "worse":
         worse, better = better, worse
@@ -113,12 +113,12 @@ def test_the_corrected_test_follows_its_formula(n_folds, share, rng):
 
 def comparison(scores, share=0.25):
     seconds = {name: np.ones(len(values)) for name, values in scores.items()}
-    n_folds = len(next(iter(scores.values())))
+    n_splits = len(next(iter(scores.values())))
     return lw.Comparison(
         {name: np.asarray(values) for name, values in scores.items()},
         seconds,
         seconds,
-        np.full(n_folds, share),
+        np.full(n_splits, share),
         "accuracy",
     )
 
@@ -130,7 +130,7 @@ def test_equal_scores_do_not_differ_and_a_constant_gap_does():
     assert found.p_value("c") == 0
 
 
-def test_one_fold_tells_nothing_about_a_difference():
+def test_one_split_tells_nothing_about_a_difference():
     found = comparison({"a": [0.5], "b": [0.4]})
     assert np.isnan(found.p_value("b"))
     assert str(found).splitlines()[2].split()[:4] == ["b", "0.4000", "0.0000", "nan"]
@@ -155,7 +155,7 @@ def test_the_table_has_mean_and_deviation(report):
         assert deviation == f"{np.sqrt(((values - values.mean()) ** 2).sum() / 4):.4f}"
 
 
-def test_seconds_are_counted_for_every_fold(report):
+def test_seconds_are_counted_for_every_split(report):
     for seconds in (report.fit_seconds, report.predict_seconds):
         assert list(seconds) == list(ESTIMATORS)
         assert all(len(values) == 5 and (values > 0).all() for values in seconds.values())
@@ -169,10 +169,10 @@ def test_html_escapes_names():
 
 def test_the_representation_names_the_best(report):
     best = report.scores[report.best].mean()
-    assert repr(report) == f"Comparison(3 estimators, 5 folds, best={report.best!r} at {best:.4f})"
+    assert repr(report) == f"Comparison(3 estimators, 5 splits, best={report.best!r} at {best:.4f})"
 
 
-def test_the_plot_shows_every_fold_and_the_tables_deviation(report):
+def test_the_plot_shows_every_split_and_the_tables_deviation(report):
     mpl.use("agg")
     ax = report.plot()
     names = [label.get_text() for label in ax.get_yticklabels()]
@@ -193,12 +193,12 @@ def test_the_plot_without_matplotlib_says_what_to_install(report, monkeypatch):
         report.plot()
 
 
-def test_ctrl_c_keeps_the_finished_folds(rng):
-    """The sixth fit is the second of the third fold."""
+def test_ctrl_c_keeps_the_finished_splits(rng):
+    """The sixth fit is the second of the third split."""
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
     before = signal.getsignal(signal.SIGINT)
     estimators = {"a": Recorder(interrupt_at=6), "b": Recorder(interrupt_at=6)}
-    with pytest.warns(InterruptedWarning, match=r"after 6 of 10 fits; kept: the finished folds"):
+    with pytest.warns(InterruptedWarning, match=r"after 6 of 10 fits; kept: the finished splits"):
         found = lw.compare(estimators, X, y)
     assert len(Recorder.fits) == 6
     assert {name: len(values) for name, values in found.scores.items()} == {"a": 2, "b": 2}
@@ -207,11 +207,11 @@ def test_ctrl_c_keeps_the_finished_folds(rng):
 
 
 @pytest.mark.parametrize("interrupt_at", [1, 2])
-def test_ctrl_c_before_the_first_fold_is_finished_is_an_interrupt(interrupt_at, rng):
+def test_ctrl_c_before_the_first_split_is_finished_is_an_interrupt(interrupt_at, rng):
     """Nothing is kept, so nothing is said to be."""
     X, y = rng.normal(size=(20, 2)), np.arange(20) % 2
     estimators = {"a": Recorder(interrupt_at), "b": Recorder(interrupt_at)}
-    with pytest.raises(KeyboardInterrupt, match="before the first fold"):
+    with pytest.raises(KeyboardInterrupt, match="before the first split"):
         lw.compare(estimators, X, y)
     assert len(Recorder.fits) == interrupt_at
 
@@ -234,8 +234,8 @@ def test_sparse_rows_compare_as_dense_ones_do(report):
 def test_a_precomputed_matrix_is_cut_on_both_sides():
     matrix = lw.as_similarity("cosine").score(IRIS.X, IRIS.X)
     clf = lw.SimilarityClassifier(similarity="precomputed", n_neighbors=5)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    expected = cross_val_score(clf, matrix, IRIS.y, cv=folds)
+    splits = StratifiedKFold(5, shuffle=True, random_state=0)
+    expected = cross_val_score(clf, matrix, IRIS.y, cv=splits)
     assert_array_equal(lw.compare({"given": clf}, matrix, IRIS.y).scores["given"], expected)
 
 
@@ -269,7 +269,7 @@ def test_progress_is_shown_when_asked_for(rng, capsys):
         ({"cv": 1}, ValueError, "n_splits=2 or more, got n_splits=1"),
         ({"cv": 200}, ValueError, "n_splits=200 greater than the number"),
         ({"cv": "five"}, ValueError, "Expected `cv` as an integer.* Got five"),
-        ({"cv": []}, ValueError, "cv gives no folds"),
+        ({"cv": []}, ValueError, "cv gives no splits"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_fitted(arguments, kind, sentence):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.report.selections import selection_of
 
 import likewise as lw
 from likewise.report import write_report
@@ -58,20 +59,17 @@ def digits(tmp_path_factory):
     scores = lw.compare(classifiers, X, y, cv=3).scores
     nearest = learner.similarity_.neighbors(X, X, 1, exclude_self=True).ids[:, 0]
     path = tmp_path_factory.mktemp("report") / "digits.html"
+    kinds = {"Euclid": "baseline", "LMNN": "learned"}
+    families = {name: (kinds[name], values) for name, values in scores.items()}
     write_report(
+        selection_of(families, "LMNN", (y, y[nearest])),
         path,
+        model=learner,
         title="digits",
         X=X,
         y=y,
         before=lw.as_similarity("euclidean"),
-        after=learner.similarity_,
-        comparison=[
-            {"name": name, "kind": kind, "mean": s.mean(), "deviation": s.std(), "scores": s}
-            for (name, s), kind in zip(scores.items(), ("baseline", "learned"), strict=True)
-        ],
-        shown=data.X[:200].reshape(-1, 8, 8),
-        predictions=(y, y[nearest]),
-        history=learner.history_,
+        display=data.X[:200].reshape(-1, 8, 8),
         columns=["64 pixels were divided by 16."],
     )
     return path
@@ -138,17 +136,17 @@ def test_on_paper_it_is_light_and_has_no_links_to_jump_by(browser, digits):
 def test_hostile_and_long_names_stay_text(browser, tmp_path, rng):
     path = tmp_path / "hostile.html"
     labels = np.array([HOSTILE, "long" * 60] * 10)
+    names = {"long" * 40: ("learned", [0.5]), HOSTILE: ("baseline", [0.4])}
     write_report(
+        selection_of(names, "long" * 40, (labels, labels[::-1])),
         path,
+        model=lw.Mahalanobis(rng.normal(size=(3, 3))),
         title=HOSTILE,
         X=rng.normal(size=(20, 3)),
         y=labels,
         before=lw.as_similarity("euclidean"),
-        after=lw.Mahalanobis(rng.normal(size=(3, 3))),
-        comparison=[{"name": "long" * 40, "kind": "learned", "mean": 0.5}],
         feature_names=[HOSTILE, "wide" * 50, "{{x}}"],
-        shown=[HOSTILE] * 20,
-        predictions=(labels, labels[::-1]),
+        display=[HOSTILE] * 20,
         columns=[HOSTILE],
         notes=[HOSTILE],
     )

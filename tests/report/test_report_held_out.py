@@ -1,6 +1,7 @@
 """The section on held-out queries and items: in words, in figures and in a browser."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,16 +20,17 @@ VALIDATION = {
 }
 
 
-def written(path, validation, rng, **given):
-    X = rng.normal(size=(12, 3))
-    after = given.pop("after", lw.Bilinear(np.eye(3), norm="cosine"))
-    write_report(path, title="t", X=X, before=None, after=after, validation=validation, **given)
+def written(path, result, rng, width=3):
+    if isinstance(result, dict):
+        similarity = lw.Bilinear(np.eye(3), norm="cosine")
+        result = SimpleNamespace(similarity_=similarity, validation_=result)
+    write_report(result, path, title="t", X=rng.normal(size=(12, width)), before=None)
     return path.read_text(encoding="utf-8")
 
 
 def plots(page):
     """Return the places of the start, of what was learned and of the ends of its bar."""
-    drawn = re.findall(r'<svg viewBox="0 0 400 28".*?</svg>', page)
+    drawn = re.findall(r'<svg viewBox="0 0 400 28".*?</svg>', page, re.S)
     return [
         (
             float(re.search(r'<circle cx="([\d.]+)"[^>]*class="start"', plot)[1]),
@@ -69,7 +71,7 @@ def test_validation_of_a_learner_is_shown_as_it_is(tmp_path, rng):
     wine = lw.datasets.load("wine")
     X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     ridge = lw.RidgeSimilarity(random_state=0).fit(X, wine.y)
-    page = written(tmp_path / "r.html", ridge.validation_, rng)
+    page = written(tmp_path / "r.html", ridge, rng, width=13)
     assert "On rows it had not learned from" in page
     assert "mean average precision" in page
     assert f"{ridge.validation_['overall'].learned:.3f}" in page
@@ -86,9 +88,9 @@ def test_in_a_browser_it_is_seen_whole_at_any_width(browser, tmp_path, rng):
     triplets = np.array([rng.choice(60, 3, replace=False) for _ in range(900)])
     found = select_triplets(triplets, Q, learners=["ridge", "oasis"])
     path = tmp_path / "r.html"
-    shown = {"validation_rows": found.rows, "summary": found.sentence}
-    page = written(path, found.validation, rng, after=lw.as_similarity("cosine"), **shown)
-    assert found.sentence in page
+    page = written(path, found, rng, width=6)
+    assert found.verdict in page
+    assert "All learners and baselines" in page
     for width in (1100, 360):
         context = browser.new_context(viewport={"width": width, "height": 900})
         opened = context.new_page()

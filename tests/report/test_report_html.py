@@ -1,11 +1,13 @@
-"""Whatever a person gave, it is text and never markup."""
+"""Values of users are text and never markup."""
 
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.report._html import Html, join, shortened, tag, text
+from likewise.report._text import shorten
+from likewise.report._write import _template
 
 
 class Reader(HTMLParser):
@@ -13,13 +15,13 @@ class Reader(HTMLParser):
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.tags, self.said = [], ""
+        self.tags, self.text = [], ""
 
     def handle_starttag(self, name, attributes):
         self.tags.append((name, dict(attributes)))
 
     def handle_data(self, data):
-        self.said += data
+        self.text += data
 
 
 def read(markup):
@@ -38,27 +40,40 @@ HOSTILE = st.one_of(
 
 
 @given(HOSTILE, HOSTILE)
-def test_children_and_attributes_are_never_markup(child, attribute):
-    reader = read(tag("p", child, title=attribute))
-    assert reader.tags == [("p", {"title": read(text(attribute)).said})]
+def test_text_and_attributes_are_never_markup(text, attribute):
+    template = _template().environment.from_string('<p title="{{ attribute }}">{{ text }}</p>')
+    reader = read(template.render(text=text, attribute=attribute))
+    assert [name for name, _ in reader.tags] == ["p"]
     for forbidden in "\x00\x0b\x1f\ud800":
-        assert forbidden not in reader.said
+        assert forbidden not in reader.text
+        assert forbidden not in reader.tags[0][1]["title"]
 
 
 def test_text_comes_out_as_it_went_in():
-    assert read(text("a < b & c > d \"e\" 'f' ü 木")).said == "a < b & c > d \"e\" 'f' ü 木"
+    template = _template().environment.from_string("{{ text }}")
+    text = "a < b & c > d \"e\" 'f' ü 木"
+    assert read(template.render(text=text)).text == text
 
 
-def test_markup_is_not_escaped_twice():
-    inner = tag("b", "<")
-    assert tag("p", inner, "&") == "<p><b>&lt;</b>&amp;</p>"
-    assert isinstance(join([inner, "<"]), Html)
+def test_markup_of_a_macro_is_not_escaped_twice():
+    template = _template().environment.from_string(
+        "{% macro bold(text) %}<b>{{ text }}</b>{% endmacro %}<p>{{ bold('<') }}&amp;</p>"
+    )
+    assert template.render() == "<p><b>&lt;</b>&amp;</p>"
 
 
 def test_half_a_surrogate_pair_can_be_written():
-    assert text("a\ud800b\x00").encode() == "a\ufffdb\ufffd".encode()
+    template = _template().environment.from_string("{{ text }}")
+    assert template.render(text="a\ud800b\x00").encode() == "a\ufffdb\ufffd".encode()
+
+
+def test_a_value_that_is_missing_is_an_error():
+    from jinja2 import UndefinedError
+
+    with pytest.raises(UndefinedError, match="'text' is undefined"):
+        _template().environment.from_string("{{ text }}").render()
 
 
 def test_long_text_is_cut_on_one_line():
-    assert shortened("a  b\nc", 10) == "a b c"
-    assert shortened("abcdef", 4) == "abc…"
+    assert shorten("a  b\nc", 10) == "a b c"
+    assert shorten("abcdef", 4) == "abc…"

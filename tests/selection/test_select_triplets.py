@@ -86,15 +86,15 @@ def test_figures_are_means_over_queries_of_what_each_split_holds_out(taught):
 def test_learners_beat_the_start_where_there_is_something_to_learn(taught):
     found = select_triplets(*taught)
     by_name = {row["name"]: row for row in found.rows}
-    assert set(by_name) == {"ridge", "AROMA", "OASIS", "cosine", "Euclid"}
+    assert set(by_name) == {"ridge", "AROMA", "OASIS", "cosine", "Euclidean"}
     assert found.chosen != "start"
     assert sum(row["chosen"] for row in found.rows) == 1
     assert found.rows[0]["kind"] == "learned"
     assert found.validation["published"]
     start, learned, error, _ = found.validation["overall"]
     assert learned > start + 2.5 * error
-    assert f"{learned:.3f}" in found.sentence
-    assert f"{start:.3f}" in found.sentence
+    assert f"{learned:.3f}" in found.verdict
+    assert f"{start:.3f}" in found.verdict
     outcome = judge_triplets(found.estimator.similarity_, *taught)["overall"]
     assert outcome.learned > outcome.start
 
@@ -168,13 +168,13 @@ def test_a_held_out_closer_item_leaves_no_trace(learner, rng):
 def test_random_comparisons_leave_the_start(seed):
     found = select_triplets(*random_triplets(np.random.default_rng(seed)), random_state=seed)
     assert found.chosen == "start"
-    assert found.sentence.startswith("Kept the start: ")
+    assert found.verdict.startswith("Kept the start: ")
     assert isinstance(found.estimator, lw.Bilinear)
     assert (found.estimator.W, found.estimator.norm) == (1.0, "cosine")
     assert next(row for row in found.rows if row["chosen"])["kind"] == "start"
     start, learned, _, _ = found.validation["overall"]
-    assert f"{start:.3f}" in found.sentence
-    assert f"{learned:.3f}" in found.sentence
+    assert f"{start:.3f}" in found.verdict
+    assert f"{learned:.3f}" in found.verdict
 
 
 def test_without_a_common_width_the_start_has_no_ranking(rng):
@@ -195,8 +195,8 @@ def test_a_baseline_that_is_clearly_better_than_what_was_saved_is_named(rng):
         pair.sort(key=lambda row: np.linalg.norm(Q[query] - Q[row]))
         triplets.append((query, *pair))
     found = select_triplets(np.array(triplets), Q, learners=["oasis"])
-    assert found.notes[0].startswith("Euclid puts more comparisons in the right order than what")
-    assert "Euclid" not in "".join(select_triplets(*random_triplets(rng)).notes)
+    assert found.notes[0].startswith("Euclidean puts more comparisons in the right order than the")
+    assert "Euclidean" not in "".join(select_triplets(*random_triplets(rng)).notes)
 
 
 def test_offsets_of_a_ridge_name_the_items_as_the_caller_does():
@@ -221,7 +221,7 @@ def test_one_query_leaves_the_start_without_figures(taught):
     found = select_triplets(triplets, taught[1])
     assert found.rows == []
     assert found.chosen == "start"
-    assert "no query could be held out" in found.sentence
+    assert "no query could be held out" in found.verdict
     plain = json.loads(json.dumps(found.as_json(), allow_nan=False))
     assert plain["validation"]["overall"] == {
         "start": None, "learned": None, "error": None, "n": 0
@@ -231,7 +231,7 @@ def test_one_query_leaves_the_start_without_figures(taught):
 def test_the_table_json_and_the_sentence_have_the_same_figures(taught):
     found = select_triplets(*taught, learners=["oasis"])
     plain = json.loads(json.dumps(found.as_json(), allow_nan=False))
-    assert plain["sentence"] == found.sentence
+    assert plain["verdict"] == found.verdict
     assert plain["validation"]["new"]["learned"] == found.validation["new"].learned
     for row in found.rows:
         assert f"{row['mean']:.3f} ± {row['overall']['error']:.3f}" in str(found)
@@ -261,8 +261,8 @@ def test_bad_comparisons_are_refused(taught):
         select_triplets(*taught, learners=[])
     with pytest.raises(ValueError, match="row 99"):
         select_triplets([[0, 1, 99]], taught[1])
-    with pytest.raises(ValueError, match="n_folds must be at least 2"):
-        select_triplets(*taught, n_folds=1)
+    with pytest.raises(ValueError, match="n_splits must be at least 2"):
+        select_triplets(*taught, n_splits=1)
     with pytest.raises(ValueError, match="item_ids must hold a different id for each of 60 items"):
         select_triplets(*taught, item_ids=["a"] * 60)
     with pytest.raises(ValueError, match="trained_on has closer items from 99 to 99"):

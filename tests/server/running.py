@@ -6,6 +6,7 @@ import queue
 import signal
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 from threading import Thread
 
@@ -102,6 +103,13 @@ class InProcess:
         return self.request("POST", path, **given)
 
 
+def web_files() -> dict[str, str]:
+    """Return the explorer's files by their paths within ``web``."""
+    folder = Path(str(files("likewise.server.explorer"))) / "web"
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in paths}
+
+
 def write_digits(folder: Path, n_items: int = 300) -> tuple[Path, Path]:
     """Write a model and its items: digits of 8 by 8 pixels with the cosine."""
     digits = load_digits()
@@ -146,12 +154,12 @@ def all_learned(store):
         (v.number, v.position, v.recipe, v.verdict, v.promoted is None, v.available)
         for v in store.versions()
     ]
-    counts = store.checkpoint().position, store.progress(), store.judging()
-    return belief(store), counts, versions, version_bits(store, store.pulse().live)
+    counts = store.checkpoint().position, store.progress(), store.gate_state()
+    return belief(store), counts, versions, version_bits(store, store.status().live)
 
 
 def version_bits(store, number):
     """Return the arrays of a version, to the last bit."""
-    similarity, offsets, twin = (f and from_bytes(f) for f in store.files(number))
+    similarity, offsets, twin = (f and from_bytes(f) for f in store.version_files(number))
     moved = offsets and (offsets.ids, offsets.directions.tobytes(), offsets.gamma)
     return similarity.W.tobytes(), moved, twin and twin.W.tobytes()

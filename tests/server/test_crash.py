@@ -13,14 +13,12 @@ from time import sleep
 
 import httpx
 import pytest
-from tests.server.forked import Zygote
 from tests.server.running import all_learned, digit_triplets, write_digits
 
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.learning._learner import Learner
-from likewise.server.store._open import open_store
-from likewise.server.store._records import Page
+from likewise.server.store import Page, open_store
 
 LOG = logging.getLogger(__name__)
 KILLS = int(os.environ.get("LIKEWISE_KILLS", "2"))
@@ -54,29 +52,23 @@ class Reference:
     def __init__(self, model, items, place):
         service = Service(Settings(model, items, store=str(place)), learns=False)
         self._revisions = {
-            name: item.revision for name, item in service.live.catalogue.items.items()
+            name: item.revision for name, item in service.snapshot.catalog.by_id.items()
         }
         service.stop()
-        self.store = open_store(str(place), synced=False)
+        self.store = open_store(str(place), durable=False)
         self._learner = Learner(self.store)
 
     def learn(self, feedback):
         for key, triplets in feedback:
-            pages = [Page.of_two(*(self._revisions[name] for name in t)) for t in triplets]
+            pages = [Page.from_triplet(*(self._revisions[name] for name in t)) for t in triplets]
             self.store.append(key, "x", pages)
         while self._learner.step():
             pass
-        self._learner.keep()
+        self._learner.save()
         return all_learned(self.store)
 
     def close(self):
         self.store.close()
-
-
-@pytest.fixture(scope="module")
-def zygote():
-    with Zygote() as forks:
-        yield forks
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -95,9 +87,9 @@ def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, reques
         waiting.append((f"key-{number}", triplets[sent : sent + size]))
         sent += size
     acknowledged, new = [], []
-    told = {"model": model, "items": items, "store": place, "schema": schema, "port": 0}
+    settings = {"model": model, "items": items, "store": place, "schema": schema}
     for kill in range(KILLS + 1):
-        with zygote.server(**told, feedback_rate=1e9) as server:
+        with zygote.server(**settings, feedback_rate=1e9) as server:
             with server.client() as client:
                 if kill:
                     # What was not answered may be written or not; sent again it is, once.

@@ -8,9 +8,9 @@ import likewise as lw
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _schemas as schemas
-from likewise.server.explorer._explore import Explorer
-from likewise.server.learning._teach import Teacher
-from likewise.server.store._records import NotPossibleError, NotThereError, WrongRequestError
+from likewise.server.explorer._explorer import Explorer
+from likewise.server.learning._questions import QuestionSelector
+from likewise.server.store import InvalidRequest, NotFound, NotSupported
 
 TEXTS = [
     "the red boot is warm in winter",
@@ -68,25 +68,25 @@ def test_a_table_model_takes_texts_and_rows(serve):
     assert service.put_items([new], add=True) == 1
     found = service.search(question(text="sandals at the beach", k=3)).matches
     assert {match.id for match in found} == {"t2", "t3", "t6"}
-    shown = Explorer(service).shown(service.item("t0"))
+    shown = Explorer(service).view(service.item("t0"))
     assert (shown.kind, shown.text) == ("text", TEXTS[0])
-    assert service.why_not is None
+    assert service.model.no_learning_reason is None
 
 
 def test_what_fit_saves_is_served(serve, flowers, tmp_path):
     model = lw.load(flowers / "ready.safetensors")
     frame = pd.read_csv(flowers / "held_out.csv")
     service = serve(model, frame)
-    assert "feedback teaches a Bilinear only" in service.why_not
+    assert "only a Bilinear does" in service.model.no_learning_reason
     triplet = {"query": "f60", "closer": "f61", "farther": "f62"}
     body = schemas.FeedbackRequest(triplets=[triplet])
-    with pytest.raises(NotPossibleError, match="the model is a Mahalanobis"):
+    with pytest.raises(NotSupported, match="the model is a Mahalanobis"):
         service.feedback(body)
     expected = model.neighbors(frame[:1], frame, 4)
     found = service.search(question(id="f60", k=3)).matches
     assert [match.id for match in found] == [frame["id"][row] for row in expected.ids[0][1:]]
     np.testing.assert_allclose([m.score for m in found], expected.scores[0][1:], rtol=1e-4)
-    shown = Explorer(service).shown(service.item("f60"))
+    shown = Explorer(service).view(service.item("f60"))
     assert (shown.kind, shown.label) == ("row", frame["species"][0])
 
 
@@ -104,22 +104,22 @@ def test_queries_of_another_width_are_vectors(serve, numbers, rng):
     expected = lw.Bilinear(W).neighbors([[1.0, 2.0]], rows, 3)
     found = service.search(question(vector=[1.0, 2.0], k=3)).matches
     assert [match.id - 100 for match in found] == expected.ids[0].tolist()
-    with pytest.raises(WrongRequestError, match="queries of this model are not items"):
+    with pytest.raises(InvalidRequest, match="queries of this model are not items"):
         service.search(question(id=100))
     triplets = [{"query": [1.0, 2.0], "closer": 101, "farther": 102}]
     assert service.feedback(schemas.FeedbackRequest(triplets=triplets)) == 1
     by_id = schemas.FeedbackRequest(triplets=[{**triplets[0], "query": 100}])
-    with pytest.raises(WrongRequestError, match="query must be a vector"):
+    with pytest.raises(InvalidRequest, match="query must be a vector"):
         service.feedback(by_id)
-    with pytest.raises(NotPossibleError, match="queries of this model are not items"):
-        Teacher(service.store).question(service.live, "informative")
+    with pytest.raises(NotSupported, match="queries of this model are not items"):
+        QuestionSelector(service.store).select(service.snapshot, "informative")
 
 
 def test_learning_goes_on_with_what_aroma_was_sure_of(serve, numbers):
     rows = numbers[["a", "b", "c"]].to_numpy(np.float32)
     aroma = lw.AROMA().fit_triplets([[0, 1, 2], [3, 4, 5]], rows)
     service = serve(aroma, numbers, learner="aroma")
-    started = Teacher(service.store).learner()
+    started = QuestionSelector(service.store).learner()
     np.testing.assert_array_equal(started.state_.S, aroma.state_.S)
     assert started.n_triplets_seen_ == 2
 
@@ -128,7 +128,7 @@ def test_learning_goes_on_with_what_aroma_was_sure_of(serve, numbers):
 def test_other_norms_are_served_and_not_taught(serve, numbers, norm):
     numbers[["a", "b", "c"]] = numbers[["a", "b", "c"]].abs().clip(upper=1)
     service = serve(lw.Bilinear(1.0, norm), numbers)
-    assert f"norm {norm!r}" in service.why_not
+    assert f"norm {norm!r}" in service.model.no_learning_reason
     assert len(service.search(question(id=100, k=5)).matches) == 5
 
 
@@ -137,15 +137,15 @@ def test_items_that_came_through_the_api_stay_and_those_removed_stay_away(serve,
     service.put_items([schemas.NewItem(id="own", vector=[1, 2, 3])], add=True)
     service.remove_item(100)
     again = serve(None, numbers)
-    assert len(again.live.catalogue) == 20
+    assert len(again.snapshot.catalog) == 20
     assert again.item("own").vector.tolist() == [1, 2, 3]
-    with pytest.raises(NotThereError):
+    with pytest.raises(NotFound):
         again.item(100)
     without_file = serve(None)
-    assert len(without_file.live.catalogue) == 20
+    assert len(without_file.snapshot.catalog) == 20
     numbers.loc[1, "a"] = 5.0
     changed = serve(None, numbers)
-    assert len(changed.live.catalogue) == 21
+    assert len(changed.snapshot.catalog) == 21
     assert changed.item(101).vector[0] == 5
 
 
@@ -160,12 +160,12 @@ def test_an_empty_catalogue_finds_nothing(serve):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda frame: frame.drop(columns="a"), "2 features, but the model compares 3"),
-        (lambda frame: frame.assign(id=1), "holds 1 twice"),
+        (lambda frame: frame.drop(columns="a"), "2 features, but the model takes 3"),
+        (lambda frame: frame.assign(id=1), "contains 1 twice"),
         (lambda frame: frame.assign(id=None), "whole numbers or texts"),
-        (lambda frame: frame.assign(a=np.nan), "missing or beyond measure"),
-        (lambda frame: frame.assign(a=1e20), "missing or beyond measure"),
-        (lambda frame: frame[["id", "name"]], "no column of numbers"),
+        (lambda frame: frame.assign(a=np.nan), "missing or larger than 1e"),
+        (lambda frame: frame.assign(a=1e20), "missing or larger than 1e"),
+        (lambda frame: frame[["id", "name"]], "at least one column of numbers"),
     ],
 )
 def test_items_that_do_not_fit_are_refused_before_anything_is_written(
@@ -177,10 +177,12 @@ def test_items_that_do_not_fit_are_refused_before_anything_is_written(
 
 def test_an_informative_question_is_one_the_learner_is_unsure_of(serve, numbers, rng):
     service = serve(lw.Bilinear(1.0, "cosine"), numbers)
-    teacher = Teacher(service.store, seed=0)
+    selector = QuestionSelector(service.store, seed=0)
     sure = {
-        way: np.mean([abs(teacher.question(service.live, way)[1] - 0.5) for _ in range(30)])
-        for way in ("informative", "random")
+        strategy: np.mean(
+            [abs(selector.select(service.snapshot, strategy)[1] - 0.5) for _ in range(30)]
+        )
+        for strategy in ("informative", "random")
     }
     assert sure["informative"] < 0.2 * sure["random"]
 
@@ -188,5 +190,5 @@ def test_an_informative_question_is_one_the_learner_is_unsure_of(serve, numbers,
 def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):
     frame = pd.DataFrame({"id": ["a", "b"], "vector": list(rng.random(size=(2, 4)))})
     service = serve(lw.Bilinear(np.eye(4)), frame, image_shape=(2, 2))
-    shown = Explorer(service).shown(service.item("a"))
+    shown = Explorer(service).view(service.item("a"))
     assert (shown.kind, shown.image[:22]) == ("image", "data:image/png;base64,")

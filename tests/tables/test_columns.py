@@ -58,11 +58,11 @@ def test_every_library_gives_the_same_numbers_and_sentences(shoes):
 
 def test_what_was_done_is_stated(shoes):
     assert Columns().fit(shoes).sentences_ == [
-        "id: names the rows.",
+        "id: the ids of the rows.",
         "stock: not used; the same in every row.",
         "2 numeric columns: price, size; mean 0 and deviation 1; "
         "1 missing cell filled with the median.",
-        "kind: 2 categories, a 0/1 column each; 1 missing cell in none of them.",
+        "kind: 2 categories, a 0/1 column each; 1 missing cell without any.",
         "about: text, tf-idf of 21 words.",
     ]
 
@@ -140,7 +140,7 @@ def test_names_and_dates_are_not_used_and_that_is_said():
     )
     said = " ".join(Columns().fit(table).sentences_)
     assert "who: not used; 120 different values in 120 rows" in said
-    assert "when: not used; neither numbers, words nor pictures" in said
+    assert "when: not used; neither numbers, words nor images" in said
 
 
 def test_when_nothing_varies_nothing_can_be_learned():
@@ -148,12 +148,12 @@ def test_when_nothing_varies_nothing_can_be_learned():
         Columns().fit(pa.table({"a": [1.0, 1.0]}))
 
 
-def test_a_pixel_grid_is_one_picture():
+def test_a_pixel_grid_is_one_image():
     digits = lw.datasets.load("digits")
     columns = Columns(image_shape=(8, 8), scale="range").fit(digits.X)
     X = columns.transform(digits.X)
     np.testing.assert_allclose(X, digits.X / 16)
-    np.testing.assert_array_equal(columns.shown(digits.X[:2]), digits.X[:2].reshape(2, 8, 8))
+    np.testing.assert_array_equal(columns.display(digits.X[:2]), digits.X[:2].reshape(2, 8, 8))
     named = pa.table({f"pixel{i}": digits.X[:, i] for i in range(64)})
     assert Columns().fit(named).blocks_[0]["kind"] == "pixels"
     with pytest.raises(ValueError, match="image_shape is 9 x 9, but there are 64 numeric columns"):
@@ -164,11 +164,13 @@ def test_vectors_in_a_column_are_their_numbers(rng):
     vectors = rng.normal(size=(5, 4))
     table = pa.table({"embedding": vectors.tolist()})
     np.testing.assert_allclose(Columns(scale="none").fit_transform(table), vectors)
-    with pytest.raises(ValueError, match="'embedding' must hold 4 numbers a row, but row 0 has 3"):
+    with pytest.raises(
+        ValueError, match="'embedding' must hold 4 numbers in each row, but row 0 has 3"
+    ):
         Columns(scale="none").fit(table).transform(pa.table({"embedding": [[1.0, 2.0, 3.0]]}))
 
 
-def test_pictures_are_read_from_files_and_from_bytes(tmp_path):
+def test_images_are_read_from_files_and_from_bytes(tmp_path):
     pictures = pytest.importorskip("PIL.Image", reason="needs Pillow")
     for name, grey in (("dark", 0), ("light", 255)):
         pictures.new("L", (20, 30), grey).save(tmp_path / f"{name}.png")
@@ -177,7 +179,7 @@ def test_pictures_are_read_from_files_and_from_bytes(tmp_path):
         X = Columns().fit_transform(pa.table({"photo": values}))
         np.testing.assert_array_equal(X[:, 0], [0, 1])
         assert X.shape == (2, 256)
-    with pytest.raises(ValueError, match="column 'photo', row 0: not a picture"):
+    with pytest.raises(ValueError, match="column 'photo', row 0: not a readable image"):
         Columns().fit(pa.table({"photo": [b"no picture", b"at all"]}))
 
 
@@ -187,9 +189,9 @@ def test_sparse_rows_stay_sparse():
     assert scaled.format == "csr"
     assert abs(scaled).max() == 1
     np.testing.assert_array_equal(Columns(scale="none").fit_transform(X).toarray(), X.toarray())
-    with pytest.raises(TypeError, match="learned from sparse rows"):
+    with pytest.raises(TypeError, match="fitted on sparse rows"):
         Columns().fit(X).transform(X.toarray())
-    with pytest.raises(TypeError, match="learned from a table"):
+    with pytest.raises(TypeError, match="fitted on a table"):
         Columns().fit(X.toarray()).transform(X)
 
 
@@ -210,7 +212,7 @@ def test_a_file_that_was_tampered_with_is_refused_when_used(tmp_path):
     meta["fitted"] = meta["fitted"].replace('"numeric"', '"system"')
     text = json.dumps(header).encode()
     (tmp_path / "columns").write_bytes(struct.pack("<Q", len(text)) + text + raw[8 + length :])
-    with pytest.raises(ValueError, match="columns that the model holds are not as they should be"):
+    with pytest.raises(ValueError, match="the model file holds an invalid column block"):
         lw.load(tmp_path / "columns").transform(pa.table({"a": [1.0]}))
 
 
@@ -219,3 +221,27 @@ def test_infinity_and_two_columns_of_one_name_are_refused():
         Columns().fit(pa.table({"a": [1.0, np.inf]}))
     with pytest.raises(ValueError, match=r"two columns named 'a'|duplicate|unique"):
         Columns().fit(pa.table([[1.0], [2.0]], names=["a", "a"]))
+
+
+def test_one_fit_gives_the_columns_of_every_scale(shoes):
+    expected = {scale: Columns(scale=scale).fit(shoes) for scale in ("standard", "none")}
+    fitted = Columns(scale="range").fit_scales(shoes, ["standard", "none"])
+    assert list(fitted) == ["standard", "none"]
+    for scale, columns in fitted.items():
+        assert columns.scale == scale
+        assert columns.sentences_ == expected[scale].sentences_
+        np.testing.assert_array_equal(
+            dense(columns.transform(shoes)), dense(expected[scale].transform(shoes))
+        )
+
+
+def test_blocks_without_a_scale_are_fitted_once(shoes, monkeypatch):
+    from likewise.tables._blocks import Text
+
+    fits = []
+    fit = Text.fit.__func__
+    monkeypatch.setattr(
+        Text, "fit", classmethod(lambda cls, *given: fits.append(1) or fit(cls, *given))
+    )
+    Columns().fit_scales(shoes, ["standard", "range", "none"])
+    assert len(fits) == 1

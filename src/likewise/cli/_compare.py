@@ -7,7 +7,6 @@ import typer
 from likewise.cli._options import (
     Budget,
     Categorical,
-    Folds,
     Id,
     Ignore,
     Image,
@@ -15,6 +14,7 @@ from likewise.cli._options import (
     Missing,
     Numeric,
     Seed,
+    Splits,
     Target,
     Text,
     columns_of,
@@ -32,7 +32,7 @@ def command(
         list[str], typer.Option(help="Compare only this learner (repeatable) with the others.")
     ] = [],  # noqa: B006 - typer copies it
     budget: Budget = "2m",
-    folds: Folds = 5,
+    splits: Splits = 5,
     seed: Seed = 0,
     id: Id = None,
     numeric: Numeric = [],  # noqa: B006
@@ -60,8 +60,10 @@ def command(
         missing=missing,
         image_shape=image_shape,
     )
-    selection = run(show, table, columns, families, None, time, folds, seed)
-    show.result({"table": table.name, **as_json(selection)}, selection.table(), *summary(selection))
+    selection = run(show, table, columns, families, None, time, splits, seed)
+    show.result(
+        {"table": table.name, **selection.as_json()}, selection.table(), *selection.summary()
+    )
 
 
 def chosen_families(learners: list[str]) -> list[Any]:
@@ -88,13 +90,13 @@ def run(
     families: list[Any],
     choose_from: list[str] | None,
     budget: float,
-    folds: int,
+    splits: int,
     seed: int,
 ) -> Any:
     """State what is done, then do it."""
-    from likewise.selection import check_classes, select
+    from likewise.selection import check_class_sizes, select
 
-    check_classes(table.labels)
+    check_class_sizes(table.labels)
     described = columns.fit(table.rows)
     n_classes = len(set(table.labels.tolist()))
     show.remark(f"{table.name}: {len(table)} rows, {n_classes} classes of {table.target}")
@@ -106,37 +108,7 @@ def run(
         families=families,
         choose_from=choose_from,
         budget=budget,
-        n_folds=folds,
+        n_splits=splits,
         random_state=seed,
         verbose=not show.quiet,
     )
-
-
-def summary(selection: Any) -> list[str]:
-    """Return what a person should know below the table."""
-    from likewise.selection import described
-
-    nested = selection.nested
-    return [
-        f"chosen: {selection.chosen.title} ({described(selection.settings)}), marked *",
-        f"accuracy to expect of the choice: {nested.mean():.4f} (nested, {in_folds(selection)})",
-        *selection.notes,
-    ]
-
-
-def in_folds(selection: Any) -> str:
-    """Return how many folds a choice was made in; one is no cross-validation, and called that."""
-    n = len(selection.nested)
-    return "one split only" if n == 1 else f"{n} folds"
-
-
-def as_json(selection: Any) -> dict[str, Any]:
-    """Return what was found as JSON has it."""
-    return {
-        "rows": selection.rows,
-        "chosen": selection.chosen.name,
-        "settings": dict(selection.settings),
-        "accuracy": float(selection.nested.mean()),
-        "nested_scores": selection.nested.tolist(),
-        "notes": list(selection.notes),
-    }

@@ -1,4 +1,4 @@
-"""``likewise datasets``: what there is to try things on."""
+"""``likewise datasets``: data sets to try."""
 
 from dataclasses import asdict
 
@@ -7,7 +7,7 @@ from likewise.cli._show import Show, reported
 
 @reported
 def command(show: Show) -> None:
-    """List the data sets that can be named in place of a file."""
+    """List the data sets whose names can be given in place of a file."""
     from likewise.datasets import catalogue
     from likewise.evaluation import Table
 
@@ -15,13 +15,14 @@ def command(show: Show) -> None:
     show.result(
         {"datasets": [asdict(row) for row in rows]},
         Table(
-            ("name", "rows", "features", "classes", "kind", "what"),
+            ("name", "rows", "features", "classes", "kind", "description"),
             [
                 (
                     row.name,
-                    str(row.n_samples),
-                    "text" if row.n_features is None else str(row.n_features),
-                    str(row.n_classes),
+                    *(
+                        "–" if n is None else str(n)
+                        for n in (row.n_samples, row.n_features, row.n_classes)
+                    ),
                     row.kind,
                     row.description,
                 )

@@ -7,7 +7,7 @@ import typer
 from likewise.cli._options import Target
 from likewise.cli._show import Show, WrongUse, reported
 
-_MOST_SEARCHED = 2000  # rows that search among each other
+_MAX_SEARCHED = 2000  # rows that search among each other
 
 
 @reported
@@ -76,7 +76,7 @@ def _evaluate_triplets(
     trained_on: str | None,
 ) -> None:
     from likewise.cli._inputs import comparisons_of, ids_of, offsets_of, open_model
-    from likewise.selection import judge_triplets, without_nan
+    from likewise.selection import judge_triplets, replace_nan
     from likewise.tables import read_table
 
     opened = open_model(model)
@@ -97,7 +97,7 @@ def _evaluate_triplets(
     has_start = Q.shape[1] == P.shape[1]
     found = {"after": overall.learned, **({"before": overall.start} if has_start else {})}
     show.result(
-        without_nan(
+        replace_nan(
             {
                 "comparisons": len(comparisons),
                 "right_order": found,
@@ -150,19 +150,15 @@ def _measures(opened: Any, rows: Any, labels: Any, predicted: Any) -> dict[str, 
 
 def _retrieval(opened: Any, rows: Any, labels: Any) -> dict[str, Any]:
     """Return how well rows find their class among themselves, before and after learning."""
-    import numpy as np
-
     from likewise import as_similarity, evaluate_retrieval
-    from likewise.selection import take_rows
+    from likewise._validation import sample_rows, take
     from likewise.similarities import Similarity
 
     learned = getattr(opened.estimator, "similarity_", None)
     if not isinstance(learned, Similarity) or len(labels) < 3:
         return {}
-    if len(labels) > _MOST_SEARCHED:
-        sample = np.random.default_rng(0).permutation(len(labels))[:_MOST_SEARCHED]
-        rows, labels = take_rows(rows, sample), labels[sample]
-    X = opened.transform(rows)
+    sample = sample_rows(len(labels), _MAX_SEARCHED)
+    X, labels = opened.transform(take(rows, sample)), labels[sample]
     before = as_similarity("euclidean" if learned.has_distance else "cosine")
     k = min(10, len(labels) - 1)
     found = {}

@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._compare import as_json, chosen_families, in_folds, run, summary
+from likewise.cli._compare import chosen_families, run
 from likewise.cli._options import (
     Budget,
     Categorical,
-    Folds,
     Id,
     Ignore,
     Image,
@@ -17,6 +16,7 @@ from likewise.cli._options import (
     Missing,
     Numeric,
     Seed,
+    Splits,
     Target,
     Text,
     columns_of,
@@ -50,7 +50,7 @@ def command(
     report: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("report.html"),
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     budget: Budget = "2m",
-    folds: Folds = 5,
+    splits: Splits = 5,
     seed: Seed = 0,
     id: Id = None,
     numeric: Numeric = [],  # noqa: B006 - typer copies it
@@ -97,7 +97,7 @@ def command(
             refuse_triplet_learner_elsewhere(learner)
         with cluster(show, dask, model, resume=resume) as adapt:
             _fit_triplets(
-                show, queries, items, triplets, learner, options, places, folds, seed, adapt
+                show, queries, items, triplets, learner, options, places, splits, seed, adapt
             )
         return
     if file is None:
@@ -114,31 +114,11 @@ def command(
         refuse_learner_elsewhere(families)
     with cluster(show, dask, model) as adapt:
         families = [adapted(family, adapt) for family in families]
-        selection = run(show, table, columns, families, forced, time, folds, seed)
+        selection = run(show, table, columns, families, forced, time, splits, seed)
         fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
-    nested = selection.nested.mean()
-    written = report_on(
-        show,
-        places,
-        fitted,
-        table,
-        comparison=selection.rows,
-        predictions=selection.predictions,
-        notes=(
-            *table.notes,
-            f"The choice itself, made anew in {in_folds(selection)}, is right on "
-            f"{100 * nested:.1f} of 100 rows that it had not seen: the figure to expect.",
-            *selection.notes,
-        ),
-    )
-    show.result(
-        {"table": table.name, **as_json(selection), "model": str(model), "report": written},
-        selection.table(),
-        *summary(selection),
-        f"model: {model}",
-        *([f"report: {written}"] if written else []),
-    )
+    written = report_on(show, selection, places, fitted, table)
+    _show_selection(show, {"table": table.name}, selection, model, written)
 
 
 def _fit_triplets(
@@ -149,7 +129,7 @@ def _fit_triplets(
     learner: str,
     options: dict[str, Any],
     places: tuple[Path, Path | None],
-    folds: int,
+    splits: int,
     seed: int,
     adapt: Any,
 ) -> None:
@@ -182,7 +162,7 @@ def _fit_triplets(
         P,
         weights,
         learners=list(TRIPLET_LEARNERS) if learner == "auto" else [learner],
-        n_folds=folds,
+        n_splits=splits,
         item_ids=_different_ids(ids_of(item_table, columns.id_), item_table.name),
         random_state=seed,
         verbose=not show.quiet,
@@ -190,24 +170,19 @@ def _fit_triplets(
     )
     fitted = TableModel(columns, selection.estimator, query_columns)
     fitted.save(places[0])
-    written = report_on(
-        show,
-        places,
-        fitted,
-        item_table,
-        queries=query_table,
-        summary=selection.sentence,
-        validation=selection.validation,
-        validation_rows=selection.rows,
-        notes=selection.notes,
-    )
+    written = report_on(show, selection, places, fitted, item_table, queries=query_table)
+    _show_selection(show, {}, selection, places[0], written)
+
+
+def _show_selection(
+    show: Show, source: dict[str, Any], selection: Any, model: Path, report: str | None
+) -> None:
     show.result(
-        {**selection.as_json(), "model": str(places[0]), "report": written},
+        {**source, **selection.as_json(), "model": str(model), "report": report},
         selection.table(),
-        selection.sentence,
-        *selection.notes,
-        f"model: {places[0]}",
-        *([f"report: {written}"] if written else []),
+        *selection.summary(),
+        f"model: {model}",
+        *([f"report: {report}"] if report else []),
     )
 
 

@@ -1,4 +1,4 @@
-"""The report that ``likewise fit`` leaves beside the model."""
+"""The report that ``likewise fit`` writes beside the model."""
 
 import json
 import shlex
@@ -10,86 +10,83 @@ from likewise.cli._show import Show
 
 def report_on(
     show: Show,
+    selection: Any,
     places: tuple[Path, Path | None],
-    fitted: Any,
+    model: Any,
     table: Any,
     *,
     queries: Any = None,
-    **shown: Any,
 ) -> str | None:
-    """Write the report, where one is wanted and there is a similarity to show; return its place.
+    """Write the report, unless it is not wanted or the model has no similarity; return its path.
 
     Parameters
     ----------
     show : Show
-    places : of the model and of the report
-    fitted : TableModel
+    selection : Selection or TripletSelection
+    places : paths of the model and of the report
+    model : TableModel
     table : Table
-        What it was fitted on: labelled rows, or items.
+        Labeled rows, or items.
     queries : Table, optional
-        Where they are not like the items.
-    **shown : what else `write_report` takes
+        Where they have other columns than the items.
     """
-    model, report = places
-    if report is None:
+    model_path, path = places
+    if path is None:
         return None
     from likewise import as_similarity
     from likewise.cli._inputs import offsets_of
     from likewise.report import write_report
 
     try:
-        after = fitted.similarity_
+        after = model.similarity_
     except ValueError as error:
         show.remark(f"no report: {error}")
         return None
-    X = items = fitted.transform(table.rows)
-    columns = asked = fitted.columns
+    X = items = model.transform(table.rows)
+    columns, sentences, before = model.columns, model.columns.sentences_, None
     if queries is not None:
-        asked = fitted.query_columns
-        X = asked.transform(queries.rows)
-    same = queries is None or X.shape[1] == items.shape[1]
-    learner = getattr(fitted.estimator, "learner_", fitted.estimator)
-    shown = {"validation": getattr(learner, "validation_", None), **shown}
-    moves_items = offsets_of(fitted) is not None
+        columns = model.query_columns
+        sentences = [*columns.sentences_, *sentences]
+        X = columns.transform(queries.rows)
+    if X.shape[1] == items.shape[1]:
+        before = as_similarity("euclidean" if after.has_distance else "cosine")
+    notes, moves_items = list(table.notes), offsets_of(model) is not None
     if moves_items:
-        alone = "Neighbours and maps below are by the form alone, before judged items move."
-        shown["notes"] = (*shown.get("notes", ()), alone)
+        notes.append("Neighbors and maps below ignore the offsets of judged items.")
     try:
         write_report(
-            report,
+            selection,
+            path,
+            model=model,
             title=table.name,
             X=X,
             y=table.labels if queries is None else None,
-            before=as_similarity("euclidean" if after.has_distance else "cosine") if same else None,
-            after=after,
-            feature_names=asked.feature_names_,
-            shown=asked.shown((queries or table).rows),
+            before=before,
+            feature_names=columns.feature_names_,
+            display=columns.display((queries or table).rows),
             items=None if queries is None else items,
-            item_names=None if queries is None else columns.feature_names_,
-            history=getattr(learner, "history_", None),
-            columns=columns.sentences_
-            if queries is None
-            else [*asked.sentences_, *columns.sentences_],
-            model_path=model,
-            snippets=_snippets(str(model), table, queries, moves_items),
+            item_names=None if queries is None else model.columns.feature_names_,
+            columns=sentences,
+            model_path=model_path,
+            notes=notes,
+            snippets=_snippets(str(model_path), table, queries, moves_items),
             verbose=not show.quiet,
-            **shown,
         )
     except KeyboardInterrupt:
-        show.remark(f"interrupted: no report, but the model is kept in {model}.")
+        show.remark(f"interrupted: no report, but the model is kept in {model_path}.")
         return None
-    return str(report)
+    return str(path)
 
 
 def _snippets(model: str, table: Any, queries: Any, moves_items: bool) -> list[tuple[str, str]]:
-    """Return how to use a model that takes tables."""
-    quoted, asked = shlex.quote(model), "items" if queries is None else "queries"
+    """Return the code to use a model that takes tables."""
+    quoted, searched_with = shlex.quote(model), "items" if queries is None else "queries"
     python = [
         "import likewise as lw",
         "",
         f"model = lw.load({json.dumps(model, ensure_ascii=False)})",
-        f"model.score({asked}, items)  # frames of pandas, polars or pyarrow",
-        f"model.neighbors({asked}, items, k=10).ids",
+        f"model.score({searched_with}, items)  # frames of pandas, polars or pyarrow",
+        f"model.neighbors({searched_with}, items, k=10).ids",
     ]
     search = f"likewise search {quoted} --items items.csv --query 'row 17' -k 10"
     shell = [search + ("" if queries is None else " --queries queries.csv")]
@@ -103,8 +100,8 @@ def _snippets(model: str, table: Any, queries: Any, moves_items: bool) -> list[t
         numbers = f"model.estimator.offsets_.apply(ids, {numbers})"
     database = [
         "s = model.similarity_",
-        f"stored = s.fold_items({numbers})  # the vectors that the database holds",
-        f"asked = s.fold_queries(model.transform_queries({asked}))  # what to search it with",
+        f"stored = s.fold_items({numbers})  # the vectors to store in the database",
+        f"sent = s.fold_queries(model.transform_queries({searched_with}))  # to search with",
         "s.folded_metric  # the metric of its index",
     ]
     parts = {"Python": python, "Command line": shell, "Vector database": database}

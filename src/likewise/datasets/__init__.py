@@ -1,35 +1,35 @@
-"""Data sets: bundled, made by a rule or at random, or fetched when they are first asked for.
+"""Data sets: bundled with scikit-learn, generated, or read from a local folder.
 
-`load` opens a labelled set by name, `load_retrieval` a collection of documents and queries;
-`names` and `catalogue` say what there is without loading any of it.
+`load` opens a labeled set by name, `load_retrieval` a collection of documents and queries; `names`
+and `catalogue` list them without opening any.
 
-A fetched set is first looked for in the folder that the environment variable ``LIKEWISE_DATA``
-names, as ``<name>.npz`` (``iris.npz`` for `iris_uci`), and only then downloaded, through
-scikit-learn, into scikit-learn's own cache. Sets that scikit-learn bundles, and those made by a
-rule, never look into the folder, so that they are the same everywhere.
+The folder is the one that the environment variable ``LIKEWISE_DATA`` names; its sets are
+``<name>.npz`` or, for texts, ``<name>.jsonl.gz`` (``iris.npz`` is `iris_uci`). Bundled and
+generated sets never come from the folder, so that they are the same everywhere. ``reproduce``
+beside the package downloads the sets of the papers.
 
 Notes
 -----
-What an ``.npz`` file in the folder may hold; nothing in it is ever unpickled:
+The arrays of an ``.npz`` file in the folder; nothing in it is ever unpickled:
 
 ===================================  ===========================================================
 ``X``, ``y``                         a table and its labels; integers, or strings
 ``data, indices, indptr, shape``     instead of ``X``: a sparse table in CSR form
 ``frames``, ``offsets``              instead of ``X``: series i is frames[offsets[i]:offsets[i+1]]
 ``X_test``, ``y_test``               the test part of a fixed split (or ``frames_test``, ...)
-``n_train``                          or the split as a number: the first so many rows train
+``n_train``                          or the split as a number: the first rows train
 ``is_train``                         or the split as a boolean for each row
 ``feature_names``, ``target_names``  names of the columns (or ``vocab``) and of the labels 0, 1, ...
-anything else                        is handed on in ``Dataset.extra``
+anything else                        is kept in ``Dataset.extra``
 ===================================  ===========================================================
 """
 
-from likewise.datasets._balance import balance
-from likewise.datasets._catalogue import CatalogueRow, catalogue, names
-from likewise.datasets._load import load
+from likewise.datasets._folder import read_arrays
+from likewise.datasets._generated import balance, blobs_and_line, circle
+from likewise.datasets._layout import dataset_from_arrays
+from likewise.datasets._load import CatalogueRow, catalogue, load, names
 from likewise.datasets._records import Dataset, Retrieval
 from likewise.datasets._retrieval import load_retrieval
-from likewise.datasets._synthetic import blobs_and_line, circle
 
 __all__ = [
     "CatalogueRow",
@@ -39,7 +39,9 @@ __all__ = [
     "blobs_and_line",
     "catalogue",
     "circle",
+    "dataset_from_arrays",
     "load",
     "load_retrieval",
     "names",
+    "read_arrays",
 ]

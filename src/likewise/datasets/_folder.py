@@ -1,4 +1,4 @@
-"""The folder that ``LIKEWISE_DATA`` names: finding files in it and reading them without pickle."""
+"""The folder that ``LIKEWISE_DATA`` names: its files, read without pickle."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ import numpy as np
 
 VARIABLE = "LIKEWISE_DATA"
 
-# Whatever zipfile, gzip, json and NumPy raise on bytes that are not what they should be.
+# Errors that zipfile, gzip, json and NumPy raise on damaged files.
 _DAMAGE = (
     ValueError,
     TypeError,
@@ -29,23 +29,28 @@ _DAMAGE = (
 )
 
 
-def find(file: str) -> Path | None:
-    """Return the path of `file` in the folder, or None."""
+def files(*endings: str) -> list[str]:
+    """Return the names of the files in the folder that have one of the endings."""
     folder = _folder()
-    if folder is None or not (folder / file).is_file():
-        return None
-    return folder / file
+    if folder is None or not folder.is_dir():
+        return []
+    return [path.name for path in folder.iterdir() if path.name.endswith(endings)]
+
+
+def path_of(file: str) -> Path:
+    """Return the path of a file in the folder."""
+    return (_folder() or Path()) / file
 
 
 def where_looked(files: Iterable[str]) -> str:
-    """Say, as part of a sentence, why none of `files` was found."""
+    """Return, as part of a sentence, why `files` were not found."""
     folder = _folder()
     if folder is None:
         return f"the environment variable {VARIABLE} is not set"
     if not folder.is_dir():
         return f"{VARIABLE} names {folder}, which is not a folder"
-    absent = [file for file in files if not (folder / file).is_file()]
-    return f"the folder {folder} that {VARIABLE} names holds no {' and no '.join(absent)}"
+    missing = [file for file in files if not (folder / file).is_file()]
+    return f"the folder {folder} that {VARIABLE} names holds no {' and no '.join(missing)}"
 
 
 def _folder() -> Path | None:
@@ -54,7 +59,7 @@ def _folder() -> Path | None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return all arrays of an ``.npz`` file; pickled ones are refused."""
+    """Return all arrays of an ``.npz`` file; pickled arrays are refused."""
     # Opened here, because np.load leaves a damaged file open.
     with path.open("rb") as file:
         try:
@@ -73,9 +78,9 @@ def read_json_lines(path: Path, *fields: str) -> list[dict[str, Any]]:
             with gzip.open(file, "rt", encoding="utf-8") as lines:
                 records = [json.loads(line) for line in lines]
             for number, record in enumerate(records, start=1):
-                lacking = [field for field in fields if field not in record]
-                if lacking:
-                    raise ValueError(f"line {number} has no {lacking[0]!r}")
+                missing = [field for field in fields if field not in record]
+                if missing:
+                    raise ValueError(f"line {number} has no {missing[0]!r}")
             return records
         except _DAMAGE as error:
             raise _unreadable(path, "a gzipped file of JSON lines", error) from error

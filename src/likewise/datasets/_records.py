@@ -1,4 +1,4 @@
-"""What loading gives: a labelled data set, or a collection to search in."""
+"""Results of loading: a labeled data set, or a retrieval collection."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,26 +6,25 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-# An array, CSR or a list, as the set has it: a union would have to be taken apart at every use.
+# An array, CSR or a list: a union would need a check at every use.
 Samples: TypeAlias = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Labelled rows, with their test part where the set has a fixed split.
+    """Labeled rows, with a test part where the set has a fixed split.
 
-    A split is always found in the same place, however the source states it: `X`, `y` train and
-    `X_test`, `y_test` test.
+    Whatever the form of the split in the source, `X`, `y` are for training and `X_test`, `y_test`
+    for testing.
 
     Attributes
     ----------
     name : str
         The name it was loaded by.
     X : ndarray, CSR matrix or list
-        The rows, (n_samples, n_features), as they are measured: neither scaled nor centred.
-        float64 where scikit-learn bundles the set or it is made here; float32 where it is
-        fetched, unless a file holds numbers that float32 does not. A list where there is no
-        table: of strings, or of (n_frames, n_channels) arrays.
+        The rows, (n_samples, n_features), neither scaled nor centered. float64 for bundled and
+        generated sets; float32 for files, unless float32 cannot hold their numbers. A list of
+        strings or of (n_frames, n_channels) arrays where there is no table.
     y : ndarray of shape (n_samples,)
         Labels: int64, numbering `target_names` where there are any, or strings.
     feature_names : tuple of str or None
@@ -100,7 +99,7 @@ class Retrieval:
     ...     document_ids=("b1", "s7"),
     ...     query_ids=("q1",),
     ... )
-    Retrieval('shoes': 2 documents, 1 queries, 1 judgements)
+    Retrieval('shoes': 2 documents, 1 queries, 1 judgments)
     """
 
     name: str
@@ -114,7 +113,7 @@ class Retrieval:
     def __repr__(self) -> str:
         return (
             f"Retrieval({self.name!r}: {len(self.document_ids)} documents, "
-            f"{len(self.query_ids)} queries, {self.relevance.nnz} judgements)"
+            f"{len(self.query_ids)} queries, {self.relevance.nnz} judgments)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Collections to search in: documents, queries, and who judged what relevant."""
+"""Retrieval collections: documents, queries and relevance judgments."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ import numpy as np
 
 from likewise._validation import check_choice
 from likewise.datasets import _folder
-from likewise.datasets._catalogue import names
-from likewise.datasets._fetched import not_to_be_had
+from likewise.datasets._load import names, unavailable
 from likewise.datasets._records import Retrieval
 
 if TYPE_CHECKING:
@@ -29,14 +28,13 @@ def load_retrieval(name: str) -> Retrieval:
     Returns
     -------
     Retrieval
-        In `relevance` a higher grade is more relevant. Cranfield's own grades run the other way,
-        from 1, the most relevant, to 4: they are given as 5 − grade. A document is its title and
-        its text, once each.
+        In `relevance` a higher grade is more relevant. Cranfield's own grades run from 1, the most
+        relevant, to 4, and are converted to 5 − grade. A document is its title and its text.
 
     Raises
     ------
     DatasetUnavailableError
-        Where the folder does not hold the collection; none of them can be downloaded.
+        The folder does not hold the collection.
 
     Examples
     --------
@@ -55,7 +53,7 @@ def load_retrieval(name: str) -> Retrieval:
 
 @dataclass(frozen=True)
 class _Texts:
-    """What differs from one collection of texts to another."""
+    """The differences between collections of texts."""
 
     grade: Callable[[int], int]
     text_begins_with_title: bool
@@ -98,7 +96,7 @@ def _relevance_of_queries(
 ) -> "csr_matrix":
     row_of = {document_id: row for row, document_id in enumerate(document_ids)}
     try:
-        judgements = [
+        judgments = [
             (query_row, row_of[document_id], grade(printed))
             for query_row, query in enumerate(queries)
             for document_id, printed in dict(query["relevant"]).items()
@@ -108,8 +106,8 @@ def _relevance_of_queries(
             f"{path} judges the document {error.args[0]!r}, which the corpus does not hold."
         ) from error
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} has judgements that are not grades by id: {error}.") from error
-    table = np.array(judgements, dtype=np.int64).reshape(-1, 3)
+        raise ValueError(f"{path} has judgments that are not grades by id: {error}.") from error
+    table = np.array(judgments, dtype=np.int64).reshape(-1, 3)
     return _relevance(table, len(queries), len(document_ids))
 
 
@@ -121,14 +119,14 @@ def _read_vectors(name: str) -> Retrieval:
         document_ids, query_ids = (tuple(map(str, arrays[key])) for key in ("doc_ids", "query_ids"))
         relevance = _relevance(arrays["qrels"], len(query_ids), len(document_ids))
         if (len(documents), len(queries)) != (len(document_ids), len(query_ids)):
-            raise ValueError("there are not as many ids as vectors")
+            raise ValueError("the numbers of ids and vectors differ")
     except KeyError as error:
         raise ValueError(
-            f"{path} is not laid out as vectors to search: there is no {error.args[0]} "
+            f"{path} is not a file of document and query vectors: there is no {error.args[0]} "
             f"(it holds {', '.join(arrays) or 'nothing'})."
         ) from error
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} is not laid out as vectors to search: {error}.") from error
+        raise ValueError(f"{path} is not a file of document and query vectors: {error}.") from error
     return Retrieval(
         name=name,
         documents=documents,
@@ -141,17 +139,17 @@ def _read_vectors(name: str) -> Retrieval:
 
 
 def _paths(name: str, *files: str) -> list[Path]:
-    found = [path for file in files if (path := _folder.find(file)) is not None]
-    if len(found) < len(files):
-        raise not_to_be_had(name, *files)
-    return found
+    paths = [_folder.path_of(file) for file in files]
+    if not set(files) <= set(_folder.files(*files)):
+        raise unavailable(name, *files)
+    return paths
 
 
-def _relevance(judgements: np.ndarray, n_queries: int, n_documents: int) -> "csr_matrix":
+def _relevance(judgments: np.ndarray, n_queries: int, n_documents: int) -> "csr_matrix":
     """Return the matrix of rows of (query row, document row, grade)."""
     from scipy.sparse import csr_matrix
 
-    query_rows, document_rows, grades = judgements.T
+    query_rows, document_rows, grades = judgments.T
     return csr_matrix(
         (grades.astype(np.float32), (query_rows, document_rows)), shape=(n_queries, n_documents)
     )

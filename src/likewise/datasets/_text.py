@@ -1,4 +1,4 @@
-"""Labelled texts: the 20 newsgroups, and surnames."""
+"""Labeled texts in a file of JSON lines."""
 
 from pathlib import Path
 
@@ -8,56 +8,19 @@ from likewise.datasets._folder import read_json_lines
 from likewise.datasets._records import Dataset
 
 
-def read_surnames(name: str, path: Path) -> Dataset:
-    """Return surnames as `X` and the names of their languages as `y`."""
-    records = read_json_lines(path, "text", "label")
-    return Dataset(
-        name=name,
-        X=[record["text"] for record in records],
-        y=np.array([record["label"] for record in records]),
-    )
+def read_texts(name: str, path: Path) -> Dataset:
+    """Return texts with their labels as strings; where lines have a ``split``, numbered and split.
 
-
-def read_news20(name: str, path: Path) -> Dataset:
-    """Return the newsgroups from a file of posts with their group and part."""
-    records = read_json_lines(path, "text", "label", "split")
-    groups = tuple(sorted({record["label"] for record in records}))
-    number = {group: i for i, group in enumerate(groups)}
-    parts = {
-        part: [record for record in records if record["split"] == part]
-        for part in ("train", "test")
-    }
-    X, X_test = ([record["text"] for record in part] for part in parts.values())
-    y, y_test = (
-        np.array([number[record["label"]] for record in part], dtype=np.int64)
-        for part in parts.values()
-    )
-    return Dataset(name, X, y, None, groups, X_test, y_test)
-
-
-def download_news20(name: str) -> Dataset:
-    """Return the newsgroups from scikit-learn, or from its cache."""
-    from sklearn.datasets import fetch_20newsgroups
-
-    parts = {}
-    for part in ("train", "test"):
-        bunch = fetch_20newsgroups(subset=part, shuffle=False, n_retries=1, delay=0.5)
-        # scikit-learn keeps the posts in a shuffled order; by group and number is everyone's.
-        post_numbers = [int(Path(filename).name) for filename in bunch.filenames]
-        order = np.lexsort((post_numbers, bunch.target))
-        texts = [keep_from_and_subject(bunch.data[i]) for i in order]
-        parts[part] = texts, bunch.target[order].astype(np.int64), tuple(bunch.target_names)
-    X, y, groups = parts["train"]
-    X_test, y_test, _ = parts["test"]
-    return Dataset(name, X, y, None, groups, X_test, y_test)
-
-
-def keep_from_and_subject(post: str) -> str:
-    """Return a post with no header but From and Subject.
-
-    The others name the group or give it away, and the release that papers use has only these two.
+    Each line has ``text``, ``label`` and possibly ``split``, which is "train" or "test".
     """
-    head, _, body = post.partition("\n\n")
-    lines = head.split("\n")
-    kept = [line for field in ("From:", "Subject:") for line in lines if line.startswith(field)]
-    return "\n".join([*kept, "", body])
+    records = read_json_lines(path, "text", "label")
+    texts = [record["text"] for record in records]
+    labels = np.array([record["label"] for record in records])
+    if not any("split" in record for record in records):
+        return Dataset(name, texts, labels)
+    splits = [record["split"] for record in read_json_lines(path, "split")]
+    target_names, y = np.unique(labels, return_inverse=True)
+    rows = [np.flatnonzero([split == part for split in splits]) for part in ("train", "test")]
+    X_train, X_test = ([texts[row] for row in part] for part in rows)
+    y_train, y_test = (y[part].astype(np.int64) for part in rows)
+    return Dataset(name, X_train, y_train, None, tuple(target_names.tolist()), X_test, y_test)

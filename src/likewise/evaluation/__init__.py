@@ -1,4 +1,4 @@
-"""How good is it? Small frozen reports, computed from similarities and estimators."""
+"""Evaluation of similarities and estimators: small immutable reports."""
 
 from likewise.evaluation._compare import Comparison, compare
 from likewise.evaluation._goodness import Goodness, goodness

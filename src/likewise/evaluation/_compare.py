@@ -1,4 +1,4 @@
-"""Compare estimators on the same folds, and tell which differences are real."""
+"""Compare estimators on the same splits, and test which differences are significant."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from likewise.exceptions import require_extra
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Cross-validated scores of several estimators on the same folds.
+    """Cross-validated scores of several estimators on the same splits.
 
     Attributes
     ----------
-    scores : mapping of str to ndarray of shape (n_folds,)
-        In the order in which the estimators were given.
-    fit_seconds, predict_seconds : mapping of str to ndarray of shape (n_folds,)
-    test_share : ndarray of shape (n_folds,)
-        Test rows for each training row.
+    scores : mapping of str to ndarray of shape (n_splits,)
+        In the order of the estimators.
+    fit_seconds, predict_seconds : mapping of str to ndarray of shape (n_splits,)
+    test_share : ndarray of shape (n_splits,)
+        Number of test rows per training row.
     scoring : str
     """
 
@@ -39,22 +39,28 @@ class Comparison:
         return max(self.scores, key=lambda name: self.scores[name].mean())
 
     def p_value(self, name: str) -> float:
-        """Return how likely a difference to the best at least as large would be by chance."""
+        """Return the p-value of the difference to the best estimator."""
         return self.p_value_between(self.best, name)
 
     def p_value_between(self, first: str, second: str) -> float:
-        """Return how likely a difference of two at least as large would be by chance.
+        """Return the p-value of the difference between two estimators.
 
-        The paired t-test of Nadeau and Bengio (2003): folds share training rows, so the variance
-        of the mean difference is taken as (1/n_folds + n_test/n_train) times that of a fold's.
+        The paired t-test of Nadeau and Bengio (2003): splits share training rows, so the variance
+        of the mean difference is (1/n_splits + n_test/n_train) times that of a single split. NaN
+        where one split leaves no test.
         """
         from scipy.stats import t
 
-        gaps = self.scores[first] - self.scores[second]
-        if len(gaps) < 2 or np.allclose(gaps, gaps[0]):
-            return 1.0 if abs(gaps.mean()) < 1e-12 else (0.0 if len(gaps) > 1 else float("nan"))
-        variance = gaps.var(ddof=1) * (1 / len(gaps) + self.test_share.mean())
-        return float(2 * t.sf(abs(gaps.mean()) / np.sqrt(variance), df=len(gaps) - 1))
+        differences = self.scores[first] - self.scores[second]
+        mean, n = float(differences.mean()), len(differences)
+        if abs(mean) < 1e-12:
+            return 1.0
+        if n < 2:
+            return float("nan")
+        if np.allclose(differences, differences[0]):
+            return 0.0
+        variance = differences.var(ddof=1) * (1 / n + self.test_share.mean())
+        return float(2 * t.sf(abs(mean) / np.sqrt(variance), df=n - 1))
 
     def table(self) -> Table:
         """Return a row for each estimator, best first."""
@@ -77,7 +83,7 @@ class Comparison:
     def __repr__(self) -> str:
         best = self.best
         return (
-            f"Comparison({len(self.scores)} estimators, {len(self.test_share)} folds, "
+            f"Comparison({len(self.scores)} estimators, {len(self.test_share)} splits, "
             f"best={best!r} at {self.scores[best].mean():.4f})"
         )
 
@@ -88,7 +94,7 @@ class Comparison:
         return self.table()._repr_html_()
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw every fold's score, the means and their deviations; returns the axes."""
+        """Draw the score of every split, the means and their deviations; return the axes."""
         pyplot = require_extra("matplotlib.pyplot", "plots", "a plot")
         ax = pyplot.subplots(figsize=(6, 1 + 0.4 * len(self.scores)))[1] if ax is None else ax
         names = sorted(self.scores, key=lambda name: self.scores[name].mean())
@@ -99,7 +105,7 @@ class Comparison:
                 values.mean(), height, xerr=_deviation(values), fmt="D", color="C0", capsize=3
             )
         ax.set_yticks(range(len(names)), names)
-        ax.set_xlabel(f"{self.scoring}, {len(self.test_share)} folds")
+        ax.set_xlabel(f"{self.scoring}, {len(self.test_share)} splits")
         return ax
 
 
@@ -113,18 +119,18 @@ def compare(
     random_state: int | None = 0,
     verbose: bool = False,
 ) -> Comparison:
-    """Cross-validate several estimators on the same folds.
+    """Cross-validate several estimators on the same splits.
 
-    Ctrl-C ends the work early; the folds that all estimators have finished are kept.
+    Ctrl-C ends the work early; splits that all estimators have finished are kept.
 
     Parameters
     ----------
     estimators : mapping of str to estimator
     X, y : training rows and labels
     cv : int or splitter, default=5
-        Folds: an int for that many stratified ones, shuffled.
+        An int for that many stratified, shuffled splits.
     scoring : str, default="accuracy"
-        Any scorer that scikit-learn knows by name.
+        Name of a scorer of scikit-learn.
     random_state : int or None, default=0
         Seed of the shuffle.
     verbose : bool, default=False
@@ -133,7 +139,7 @@ def compare(
     Returns
     -------
     Comparison
-        Prints as a table, renders in a notebook, and plots.
+        Prints as a table, renders in notebooks, and plots.
 
     Examples
     --------
@@ -171,34 +177,34 @@ def compare(
         cv = StratifiedKFold(cv, shuffle=True, random_state=random_state)
     splits = list(check_cv(cv, y, classifier=True).split(X, y))
     if not splits:
-        raise ValueError("cv gives no folds; at least one is needed.")
+        raise ValueError("cv gives no splits; at least one is needed.")
 
-    folds: list[dict[str, tuple[float, float, float]]] = []
+    finished: list[dict[str, tuple[float, float, float]]] = []
     total = len(splits) * len(estimators)
     with (
         show_progress(verbose),
         LongWork(
-            "comparing", total=total, unit="fits", partial_result="the finished folds"
+            "comparing", total=total, unit="fits", partial_result="the finished splits"
         ) as work,
     ):
         for train, test in splits:
-            fold = {}
+            scored = {}
             for name, estimator in estimators.items():
-                fold[name] = _score(clone(estimator), scorer, X, y, train, test)
+                scored[name] = _score(clone(estimator), scorer, X, y, train, test)
                 work.advance()
                 if work.interrupted:
                     break
             if work.interrupted:
                 break
-            folds.append(fold)
-        if not folds:
-            raise KeyboardInterrupt("interrupted before the first fold was finished")
-    columns = {name: np.array([fold[name] for fold in folds]).T for name in estimators}
+            finished.append(scored)
+        if not finished:
+            raise KeyboardInterrupt("interrupted before the first split was finished")
+    columns = {name: np.array([scored[name] for scored in finished]).T for name in estimators}
     return Comparison(
         scores={name: column[0] for name, column in columns.items()},
         fit_seconds={name: column[1] for name, column in columns.items()},
         predict_seconds={name: column[2] for name, column in columns.items()},
-        test_share=np.array([len(test) / len(train) for train, test in splits[: len(folds)]]),
+        test_share=np.array([len(test) / len(train) for train, test in splits[: len(finished)]]),
         scoring=scoring,
     )
 
@@ -210,7 +216,7 @@ def _deviation(values: np.ndarray) -> float:
 def _score(
     estimator: Any, scorer: Any, X: Any, y: Any, train: np.ndarray, test: np.ndarray
 ) -> tuple[float, float, float]:
-    """Return the score, and the seconds that fitting and predicting took."""
+    """Return the score, and the seconds of fitting and predicting."""
     from sklearn.utils import get_tags
 
     X_train, X_test = take(X, train), take(X, test)

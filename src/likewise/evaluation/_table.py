@@ -1,4 +1,4 @@
-"""A small table that can be read in a terminal, in a notebook and in a text file."""
+"""A small table for terminals, notebooks and text files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from html import escape
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text under column heads; the first column is left, the others right aligned.
+    """Cells of text under column heads; the first column is left-aligned, the others right-aligned.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Table:
         )
 
     def to_markdown(self) -> str:
-        """Return the table as GitHub writes it."""
+        """Return the table in Markdown."""
         rule = ["---", *["---:"] * (len(self.heads) - 1)]
         return "\n".join(_markdown_line(cells) for cells in (self.heads, rule, *self.rows))
 
@@ -49,6 +49,6 @@ class Table:
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
-    """Return one line; a bar or a line break in a cell would end it."""
-    kept = (" ".join(cell.splitlines()).replace("|", "\\|") for cell in cells)
-    return f"| {' | '.join(kept)} |"
+    """Return one line; bars are escaped and line breaks removed."""
+    escaped = (" ".join(cell.splitlines()).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"

@@ -1,4 +1,4 @@
-"""What the report shows, as numbers: computed from rows, labels and two similarities."""
+"""The numbers behind the report: neighbors, telling examples and the learned matrix."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,28 +8,20 @@ import numpy as np
 from likewise._validation import Rows, is_sparse, n_rows, take
 from likewise.similarities import Bilinear, Mahalanobis, Similarity
 
-MOST_QUERIES = 1000
-MOST_ON_MAP = 500
+MAX_QUERIES = 1000
 
 
-def sampled_rows(n: int, most: int) -> np.ndarray:
-    """Return the numbers of at most `most` rows, in order and always the same."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
-
-
-def neighbours(
+def neighbor_rows(
     similarity: Similarity, X: Rows, items: Rows | None, queries: np.ndarray, k: int
 ) -> np.ndarray:
-    """Return the row numbers of the `k` most alike to each query, never the query itself."""
+    """Return the row numbers of the `k` most similar rows of each query, never the query itself."""
     if items is not None:
         return _numbers(similarity.neighbors(take(X, queries), items, min(k, n_rows(items))).ids)
     k = min(k, n_rows(X) - 1)
-    found = _numbers(similarity.neighbors(take(X, queries), X, k + 1).ids)
-    itself = found == queries[:, None]
-    itself[~itself.any(axis=1), -1] = True  # many are equal to the query: the last one goes
-    return found[~itself].reshape(len(queries), k)
+    ids = _numbers(similarity.neighbors(take(X, queries), X, k + 1).ids)
+    is_query = ids == queries[:, None]
+    is_query[~is_query.any(axis=1), -1] = True  # among many equal rows, drop the last
+    return ids[~is_query].reshape(len(queries), k)
 
 
 def _numbers(ids: np.ndarray) -> np.ndarray:
@@ -37,7 +29,7 @@ def _numbers(ids: np.ndarray) -> np.ndarray:
 
 
 class Example(NamedTuple):
-    """One query, and its neighbours before and after."""
+    """One query, and its neighbors before and after."""
 
     query: int
     before: np.ndarray
@@ -45,107 +37,87 @@ class Example(NamedTuple):
 
 
 def telling_examples(
-    queries: np.ndarray, before: np.ndarray, after: np.ndarray, y: np.ndarray | None, most: int = 4
+    queries: np.ndarray,
+    before: np.ndarray,
+    after: np.ndarray,
+    y: np.ndarray | None,
+    max_examples: int = 4,
 ) -> list[Example]:
-    """Choose the queries whose neighbours changed most, one that got worse among them.
+    """Return the queries whose neighbors changed most, including one that got worse.
 
-    With labels a change is in how many neighbours have the query's own label. Classes take turns.
+    With labels a change is the gain in neighbors of the query's own class. Classes take turns.
     """
     stayed = (before[:, :, None] == after[:, None, :]).any(axis=2).sum(axis=1)
     moved = before.shape[1] - stayed
     if y is None:
-        order = np.argsort(-moved, kind="stable")[:most]
+        order = np.argsort(-moved, kind="stable")[:max_examples]
         return [Example(int(queries[i]), before[i], after[i]) for i in order if moved[i]]
     own = y[queries]
     gain = (y[after] == own[:, None]).sum(axis=1) - (y[before] == own[:, None]).sum(axis=1)
     order = np.lexsort((-moved, -gain))
-    chosen = _in_turns(order[(gain[order] >= 0) & (moved[order] > 0)], own)[: most - 1]
+    chosen = _in_turns(order[(gain[order] >= 0) & (moved[order] > 0)], own)[: max_examples - 1]
     worse = [i for i in order[::-1][:1] if gain[i] < 0]
     return [Example(int(queries[i]), before[i], after[i]) for i in [*chosen, *worse]]
 
 
 def _in_turns(order: np.ndarray, labels: np.ndarray) -> list[int]:
-    """Put the best of every class first, then the second of every class, and so on."""
-    seen: dict[Any, int] = {}
+    """Return the best of every class first, then the second of every class, and so on."""
+    counts: dict[Any, int] = {}
     turns = []
     for place, i in enumerate(order):
         label = labels[i].item() if hasattr(labels[i], "item") else labels[i]
-        seen[label] = seen.get(label, 0) + 1
-        turns.append((seen[label], place, int(i)))
+        counts[label] = counts.get(label, 0) + 1
+        turns.append((counts[label], place, int(i)))
     return [i for _, _, i in sorted(turns)]
 
 
-def flat_map(similarity: Similarity, rows: Rows) -> tuple[np.ndarray, float]:
-    """Place rows in the plane by classical scaling; also return the share that the plane keeps.
-
-    The scores among the rows, symmetric and centred both ways, are inner products of centred
-    points; the two largest eigenvalues give the best plane. For −d² this is PCA of the mapped rows.
-    """
-    scores = similarity.score(rows, rows).astype(np.float64)
-    scores = (scores + scores.T) / 2
-    means = scores.mean(axis=0)
-    centred = scores - means - means[:, None] + means.mean()
-    values, vectors = np.linalg.eigh(centred)
-    spread = np.maximum(values[::-1], 0)
-    if len(values) < 2 or not spread[0] > 0:
-        return np.zeros((len(centred), 2)), 0.0
-    places = vectors[:, :-3:-1] * np.sqrt(spread[:2])
-    return places, float(spread[:2].sum() / spread.sum())
-
-
-def turned_like(places: np.ndarray, model: np.ndarray) -> np.ndarray:
-    """Turn or mirror a map, never stretch it, so that it lies as the other does."""
-    u, _, v = np.linalg.svd(places.T @ model)
-    return np.asarray(places @ u @ v)
-
-
 @dataclass(frozen=True)
-class Learned:
-    """The learned matrix, for differences of one typical size in each feature."""
+class LearnedMatrix:
+    """The learned matrix, scaled to one standard deviation of each feature."""
 
     matrix: np.ndarray
-    rows: np.ndarray  # which features of the queries, and of the items, it shows
+    rows: np.ndarray  # feature numbers of the queries, and of the items
     columns: np.ndarray
-    one_kind: bool  # whether both are the same features
+    one_kind: bool  # queries and items have the same features
     symmetric: bool
     of_distance: bool
 
     def is_square_of(self, n_features: int) -> bool:
-        """Tell whether all of `n_features` are there, on both sides."""
+        """Tell whether the matrix covers all of `n_features` on both sides."""
         return self.matrix.shape == (n_features, n_features)
 
-    def alone(self, most: int = 5) -> list[tuple[int, int, float]]:
-        """Return the strongest single features, each with itself, and their weights."""
+    def single_features(self, n: int = 5) -> list[tuple[int, int, float]]:
+        """Return the `n` strongest single features, each with itself, and their weights."""
         if not self.one_kind:
             return []
-        return self._strongest(np.diag(np.diag(self.matrix)), most)
+        return self._strongest(np.diag(np.diag(self.matrix)), n)
 
-    def pairs(self, most: int = 10) -> list[tuple[int, int, float]]:
-        """Return the strongest pairs of features and their weights, strongest first."""
+    def pairs(self, n: int = 10) -> list[tuple[int, int, float]]:
+        """Return the `n` strongest pairs of features and their weights, strongest first."""
         matrix = self.matrix
         if self.one_kind:
             matrix = matrix - np.diag(np.diag(matrix))
-        if self.symmetric:  # both orders of a pair are one
+        if self.symmetric:  # both orders count as one pair
             matrix = 2 * np.triu(matrix)
-        return self._strongest(matrix, most)
+        return self._strongest(matrix, n)
 
-    def _strongest(self, matrix: np.ndarray, most: int) -> list[tuple[int, int, float]]:
-        order = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:most]
-        found = zip(*np.unravel_index(order, matrix.shape), strict=True)
+    def _strongest(self, matrix: np.ndarray, n: int) -> list[tuple[int, int, float]]:
+        order = np.argsort(-np.abs(matrix), axis=None, kind="stable")[:n]
+        places = zip(*np.unravel_index(order, matrix.shape), strict=True)
         return [
             (int(self.rows[i]), int(self.columns[j]), float(matrix[i, j]))
-            for i, j in found
+            for i, j in places
             if matrix[i, j]
         ]
 
 
 def learned_matrix(
-    similarity: Similarity, X: Rows, items: Rows | None, most: int = 400
-) -> Learned | None:
-    """Return M = LᵀL or W, each entry times the spreads of its two features.
+    similarity: Similarity, X: Rows, items: Rows | None, max_features: int = 400
+) -> LearnedMatrix | None:
+    """Return M = LᵀL or W, each entry times the deviations of its two features.
 
-    Weights of raw features cannot be compared: they carry units. Of more than `most` features the
-    strongest are kept. None for a similarity that has no matrix.
+    Weights of raw features have units and cannot be compared. Of more than `max_features` features
+    the strongest are kept. None for a similarity without a learned matrix.
     """
     if isinstance(similarity, Mahalanobis):
         raw, left, right = similarity.L, _deviations(X), _deviations(X)
@@ -154,27 +126,29 @@ def learned_matrix(
         right = left if items is None else _root_mean_squares(items)
     else:
         return None
-    if raw.ndim == 0:  # Euclid, cosine: nothing was learned
+    if raw.ndim == 0:  # Euclidean distance, cosine: not learned
         return None
     if raw.ndim == 1:
         raw = np.diag(raw)
     if isinstance(similarity, Mahalanobis):
         mapped = raw * left
-        rows = columns = _largest((mapped**2).sum(axis=0), most)
-        return Learned(mapped[:, rows].T @ mapped[:, rows], rows, columns, True, True, True)
+        rows = columns = _largest((mapped**2).sum(axis=0), max_features)
+        return LearnedMatrix(mapped[:, rows].T @ mapped[:, rows], rows, columns, True, True, True)
     of_rows = np.einsum("ij,ij->i", raw, raw) * left**2
     of_columns = np.einsum("ij,ij->j", raw, raw) * right**2
     if items is None and raw.shape[0] == raw.shape[1]:
-        rows = columns = _largest(of_rows + of_columns, most)
+        rows = columns = _largest(of_rows + of_columns, max_features)
     else:
-        rows, columns = _largest(of_rows, most), _largest(of_columns, most)
+        rows, columns = _largest(of_rows, max_features), _largest(of_columns, max_features)
     matrix = left[rows, None] * raw[np.ix_(rows, columns)] * right[columns]
     one_kind = items is None
-    return Learned(matrix, rows, columns, one_kind, one_kind and similarity.is_symmetric, False)
+    return LearnedMatrix(
+        matrix, rows, columns, one_kind, one_kind and similarity.is_symmetric, False
+    )
 
 
-def _largest(sizes: np.ndarray, most: int) -> np.ndarray:
-    return np.sort(np.argsort(-sizes, kind="stable")[:most])
+def _largest(sizes: np.ndarray, n: int) -> np.ndarray:
+    return np.sort(np.argsort(-sizes, kind="stable")[:n])
 
 
 def _deviations(X: Rows) -> np.ndarray:

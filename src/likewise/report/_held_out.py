@@ -1,13 +1,13 @@
-"""The section on queries and items that were held out: the start beside what was learned."""
+"""The section on held-out queries and items: the start beside the learned similarity."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from likewise.report._charts import Scale, gain_plot, interval_axis, number, reach
-from likewise.report._html import Html, join, shortened, tag
-from likewise.report._sections import Section, scrolling, section
+from likewise.learners import Outcome
+from likewise.report._charts import Scale, interval, number, padded_range
+from likewise.report._sections import Section, section
 
 KINDS = ("overall", "seen", "new")
 _MEASURES = {
@@ -15,140 +15,90 @@ _MEASURES = {
     "ndcg@10": "nDCG@10",
     "map": "mean average precision",
 }
-_OF_ROWS = "map"  # labeled rows are ranked among themselves: all are new
+_OF_ROWS = "map"  # the measure where labeled rows are ranked among themselves: all are new
 
 
-class Gain(NamedTuple):
-    """Means over held-out queries of one kind of items, and the error of their difference."""
-
-    kind: str
-    start: float
-    learned: float
-    error: float
-    n: int
-
-
-def checked_validation(validation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `validation` of a learner with its outcomes as `Gain`; others are refused."""
-    found = dict(validation)
+def check_validation(validation: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `validation_` of a learner with `Outcome` entries; others are refused."""
+    checked = dict(validation)
     for kind in KINDS:
         try:
-            start, learned, error, n = found[kind]
-            found[kind] = Gain(kind, float(start), float(learned), float(error), int(n))
+            start, learned, error, n = checked[kind]
+            checked[kind] = Outcome(float(start), float(learned), float(error), int(n))
         except (KeyError, TypeError, ValueError) as problem:
             raise ValueError(
                 f"validation must have (start, learned, error, n) as {kind!r}, as validation_ of a "
-                f"learner has; {found.get(kind)!r} was given."
+                f"learner has; {checked.get(kind)!r} was given."
             ) from problem
-    return found
+    return checked
 
 
 def held_out_section(
     validation: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()
 ) -> Section | None:
-    """Return the chart of gains, and the table of everything that was compared.
+    """Return the gains with their errors, and the figures of all learners and baselines.
 
     Parameters
     ----------
     validation : mapping
-        As `checked_validation` gives it.
+        From `check_validation`.
     rows : sequence of mapping
-        As in `likewise.selection.TripletSelection`.
+        Those of a `likewise.selection.TripletSelection`.
     """
     of_rows = validation.get("measure") == _OF_ROWS
-    kinds = KINDS[:1] if of_rows else KINDS
-    gains = [validation[kind] for kind in kinds if validation[kind].n]
-    if not gains:
+    kinds = [kind for kind in (KINDS[:1] if of_rows else KINDS) if validation[kind].n]
+    if not kinds:
         return None
-    heading = "On rows it had not learned from"
-    if not of_rows:
-        heading = "On queries and items it had not learned from"
-    parts = [tag("p", _method(validation, of_rows)), _chart(gains, validation)]
-    if rows:
-        parts.append(_table(rows))
-    return section("held-out", heading, *parts)
+    outcomes = {kind: validation[kind] for kind in kinds}
+    scale = Scale(*padded_range([_ends(outcome) for outcome in outcomes.values()]))
+    measure = str(validation.get("measure", "value"))
+    unit = "rows" if of_rows else "queries and items"
+    return section(
+        "held-out",
+        f"On {unit} it had not learned from",
+        method=_method(validation, of_rows),
+        measure=_MEASURES.get(measure, measure),
+        axis=scale.axis(number),
+        gains=[_gain(kind, outcome, of_rows, scale) for kind, outcome in outcomes.items()],
+        kinds=KINDS,
+        rows=[{**row, "figures": [_share(row[kind]) for kind in KINDS]} for row in rows],
+    )
 
 
 def _method(validation: Mapping[str, Any], of_rows: bool) -> str:
     if of_rows:
-        said = "Some rows were held out, and ranked among themselves by what the others taught."
+        text = "Some rows were held out, and ranked among themselves by a model of the others."
     else:
         splits = validation.get("splits")
-        times = f", in {splits} splits," if splits and splits > 1 else ""
-        said = (
-            f"Queries and items were held out{times} and what was learned from the rest was judged "
-            "by them. Each query counts once. Seen items were a right answer to some query that "
-            "was learned from; new items never were."
+        repeated = f" in {splits} splits" if splits and splits > 1 else ""
+        text = (
+            f"Queries and items were held out{repeated}, and models of the rest were evaluated on "
+            "them. Every query counts equally. Seen items were relevant to a training query; new "
+            "items were not."
         )
-    said += " The bar is one standard error of the difference to the start, to either side."
+    text += " The bar is one standard error of the difference to the start, to either side."
     if validation.get("published") is False:
-        said += " What was learned did not pass, so the start was kept."
-    return said
+        text += " The learned similarity did not pass, so the start was kept."
+    return text
 
 
-def _chart(gains: Sequence[Gain], validation: Mapping[str, Any]) -> Html:
-    spreads = [0.0 if np.isnan(gain.error) else gain.error for gain in gains]
-    ends = [
-        np.array([gain.start, gain.learned - spread, gain.learned + spread])
-        for gain, spread in zip(gains, spreads, strict=True)
-    ]
-    scale = Scale(*reach(ends))
-    lines = []
-    for gain, spread in zip(gains, spreads, strict=True):
-        name = gain.kind if gain.kind == "overall" else f"{gain.kind} items"
-        unit = ("row", "rows") if validation.get("measure") == _OF_ROWS else ("query", "queries")
-        queries = f"{gain.n:,} {unit[gain.n != 1]}"
-        error = f"\u00a0±\u00a0{spread:.3f}" if spread else ""
-        lines.append(
-            tag(
-                "tr",
-                tag("th", name, tag("small", queries), scope="row"),
-                tag("td", f"{gain.start:.3f}", class_="number"),
-                tag("td", f"{gain.learned:.3f}{error}", class_="number"),
-                tag("td", gain_plot(gain.start, gain.learned, spread, scale), class_="interval"),
-            )
-        )
-    measure = str(validation.get("measure", "value"))
-    heads = tag(
-        "tr",
-        tag("th", _MEASURES.get(measure, measure)),
-        tag("th", tag("span", class_="dot before"), "start", class_="number"),
-        tag("th", tag("span", class_="dot"), "learned", class_="number"),
-        tag("th", interval_axis(scale, number), class_="interval"),
-    )
-    table = tag("table", tag("thead", heads), tag("tbody", *lines), class_="comparison gains")
-    return scrolling(table)
+def _gain(kind: str, outcome: Outcome, of_rows: bool, scale: Scale) -> dict[str, Any]:
+    start, learned, error, n = outcome
+    error = 0.0 if np.isnan(error) else error
+    unit = ("row", "rows") if of_rows else ("query", "queries")
+    bar = f"\u00a0±\u00a0{error:.3f}" if error else ""
+    return {
+        "name": kind if kind == "overall" else f"{kind} items",
+        "queries": f"{n:,} {unit[n != 1]}",
+        "start": f"{start:.3f}",
+        "learned": f"{learned:.3f}{bar}",
+        "plot": interval(learned, error, scale, "learned", start=start),
+    }
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Html:
-    lines = []
-    for row in rows:
-        badge = tag("span", "saved", class_="badge") if row.get("chosen") else ""
-        name = [shortened(row["name"], 60), " ", badge, " ", tag("small", row["kind"])]
-        cells = [tag("td", _share(row[kind]), class_="number") for kind in KINDS]
-        lines.append(
-            tag(
-                "tr",
-                tag("th", *name, scope="row"),
-                *cells,
-                class_="chosen" if row.get("chosen") else None,
-            )
-        )
-    heads = [tag("th", kind, scope="col", class_="number") for kind in KINDS]
-    return join(
-        [
-            tag("h3", "Everything that was compared"),
-            tag("p", "Means over queries, each with its own standard error."),
-            scrolling(
-                tag(
-                    "table",
-                    tag("thead", tag("tr", tag("th", ""), *heads)),
-                    tag("tbody", *lines),
-                    class_="rankers",
-                )
-            ),
-        ]
-    )
+def _ends(outcome: Outcome) -> np.ndarray:
+    error = 0.0 if np.isnan(outcome.error) else outcome.error
+    return np.array([outcome.start, outcome.learned - error, outcome.learned + error])
 
 
 def _share(figures: Mapping[str, Any]) -> str:

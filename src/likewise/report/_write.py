@@ -1,9 +1,9 @@
-"""Write the report: check, find, show, and put the file in its place whole."""
+"""Write the report: check, compute, render, and replace the file atomically."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ import numpy as np
 from likewise import _files
 from likewise._progress import LongWork, show_progress
 from likewise._validation import Rows, check_labels, check_same_length, is_sparse, n_rows
-from likewise.report._findings import learned_matrix
-from likewise.report._held_out import checked_validation, held_out_section
-from likewise.report._html import Html, join, tag
-from likewise.report._neighbours import Shown, neighbours_section
+from likewise.exceptions import require_extra
+from likewise.report._findings import LearnedMatrix, learned_matrix
+from likewise.report._held_out import check_validation, held_out_section
+from likewise.report._neighbors import RowDisplay, neighbors_section
 from likewise.report._sections import (
     Section,
     comparison_section,
@@ -24,96 +24,74 @@ from likewise.report._sections import (
     goodness_section,
     map_section,
     matrix_section,
-    sentences_section,
-    use_section,
+    section,
 )
-from likewise.report._words import lead
+from likewise.report._text import default_snippets, origin, shorten
+from likewise.selection import Selection, TripletSelection
 from likewise.similarities import Similarity
 
-_KINDS = ("baseline", "learned", "reference")
-_TELLING = 3  # features that stand for a row
-
-# The page has no script and asks nobody for anything; the browser holds it to that.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_N_FEATURES = 3  # that represent a row
+# Control characters and halves of surrogate pairs, which HTML does not allow.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def check_report_path(path: str | os.PathLike[str]) -> Path:
-    """Return the file that a report would be written to, or refuse a place that cannot hold it."""
+    """Return the path of a report, or refuse a place that cannot be written."""
     return _files.check_place(path)
 
 
 def write_report(
+    result: Any,
     path: str | os.PathLike[str],
     *,
     title: str,
     X: Any,
     y: Any = None,
     before: Similarity | None,
-    after: Similarity,
-    comparison: Sequence[dict[str, Any]] = (),
+    model: Any = None,
     feature_names: Sequence[str] | None = None,
-    shown: Any = None,
-    predictions: tuple[Any, Any] | None = None,
-    history: Sequence[Any] | None = None,
-    history_label: str | None = None,
+    display: Any = None,
     columns: Sequence[str] | None = None,
     model_path: str | os.PathLike[str] = "model.safetensors",
     notes: Sequence[str] = (),
-    measure: str = "accuracy",
     items: Any = None,
     item_names: Sequence[str] | None = None,
     snippets: Sequence[tuple[str, str]] | None = None,
-    validation: Mapping[str, Any] | None = None,
-    validation_rows: Sequence[Mapping[str, Any]] = (),
-    summary: str | None = None,
     verbose: bool = False,
 ) -> None:
     """Write one HTML file that shows what was learned; it needs no network and no script.
 
-    The file is whole or not there: whatever goes wrong leaves what was there before.
+    The file is replaced atomically: an error leaves the previous file.
 
     Parameters
     ----------
+    result : Selection, TripletSelection, fitted learner or Similarity
+        What to report on. A selection brings its comparison, its verdict and its figures on unseen
+        data; a learner its `history_` and `validation_`.
     path : str or path-like
     title : str
-        What the data is called.
+        Name of the data.
     X : rows, as the similarities take them
     y : array of labels, optional
     before : Similarity or None
-        What there was before learning, such as Euclid's distance.
-    after : Similarity
-        What was learned.
-    comparison : sequence of dict
-        ``name``, ``kind`` (``"baseline"``, ``"learned"`` or ``"reference"``), ``mean``, and where
-        they are known ``deviation``, ``scores`` (one a fold) and ``chosen``.
+        The similarity before learning, such as the Euclidean distance.
+    model : fitted estimator or Similarity, optional
+        The model that was fitted after a selection; needed with a `Selection`.
     feature_names : sequence of str, optional
-    shown : list of str, or array of shape (n_rows, height, width), optional
-        How a row is shown to a person, where it is a text or an image.
-    predictions : pair of arrays, optional
-        True and predicted labels of rows that were not learned from: the confusion matrix.
-    history : list of (x, value), or of dict as `history_` of a learner, optional
-        The learning curve, whose value is called `history_label`.
+    display : list of str, or array of shape (n_rows, height, width), optional
+        How rows are displayed, where they are texts or images.
     columns : sequence of str, optional
-        What was done to the columns, in sentences.
+        How the columns were encoded, in sentences.
     model_path : str or path-like, default="model.safetensors"
-        The file that holds `after`, or the learner that made it.
+        The file of the model.
     notes : sequence of str
-        Sentences that the reader should not miss.
-    measure : str, default="accuracy"
-        What `comparison` measures.
+        Sentences that the reader should not miss, beside those of a selection.
     items : rows, optional
-        What is searched, where it is not `X` itself.
+        The rows that are searched, where they are not `X` itself.
     item_names : sequence of str, optional
         Names of the items' features.
     snippets : sequence of (heading, code), optional
-        How to use the model, where its file holds something else.
-    validation : mapping, optional
-        Figures of queries and items that were held out, such as `validation_` of AROMA, OASIS or
-        RidgeSimilarity, or `validation` of a `TripletSelection`.
-    validation_rows : sequence of mapping
-        What else was judged by them: `rows` of a `TripletSelection`.
-    summary : str, optional
-        The first paragraph, in place of the one made of `comparison`.
+        How to use the model, where its file holds neither a similarity nor a learner.
     verbose : bool, default=False
         Show progress.
 
@@ -124,42 +102,44 @@ def write_report(
     >>> iris = lw.datasets.load("iris")
     >>> learner = lw.LMNN().fit(iris.X, iris.y)
     >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
-    >>> write_report(
-    ...     path,
-    ...     title="iris",
-    ...     X=iris.X,
-    ...     y=iris.y,
-    ...     before=lw.as_similarity("euclidean"),
-    ...     after=learner.similarity_,
-    ...     history=learner.history_,
-    ... )
+    >>> euclidean = lw.as_similarity("euclidean")
+    >>> write_report(learner, path, title="iris", X=iris.X, y=iris.y, before=euclidean)
     """
+    page = _template()
     target = check_report_path(path)
-    comparison = _checked_comparison(comparison)
-    X, items = _checked_rows(X, items, before, after)
+    selection = result if isinstance(result, Selection | TripletSelection) else None
+    if model is None:
+        model = result.estimator if isinstance(result, TripletSelection) else result
+    after, learner = _similarity_of(model), _learner_of(model)
+    X, items = _check_rows(X, items, before, after)
     labels = None if y is None else check_labels(y, "y", X, "X")
     feature_name = _namer(feature_names, "feature_names", X, "x")
     item_name = feature_name if items is None else _namer(item_names, "item_names", items, "item x")
-    shown = _checked_shown(shown, X, after)
-    if predictions is not None:
-        predictions = _checked_predictions(predictions)
-    held_out = None if validation is None else checked_validation(validation)
+    display = _check_display(display, X, after)
+    validation = getattr(learner, "validation_", None)
+    if isinstance(selection, TripletSelection):
+        validation = selection.validation
+    held_out = None if validation is None else check_validation(validation)
+    history = getattr(learner, "history_", None)
 
     sections: list[Section | None] = []
     with show_progress(verbose), LongWork("writing the report", total=4, unit="parts") as work:
-        if comparison:
-            sections.append(comparison_section(comparison, measure))
+        if isinstance(selection, Selection):
+            sections.append(comparison_section(selection.rows))
         if held_out is not None:
-            sections.append(held_out_section(held_out, validation_rows))
+            rows = selection.rows if isinstance(selection, TripletSelection) else ()
+            sections.append(held_out_section(held_out, rows))
         if history is not None and len(history):
-            sections.append(curve_section(history, history_label))
+            sections.append(curve_section(history))
         learned = learned_matrix(after, X, items) if after.takes == "rows" else None
         work.advance()
-        of_query = Shown(X, shown, feature_name, _telling_features(X, learned, 0))
-        of_item = of_query
+        query_display = RowDisplay(X, display, feature_name, _main_features(X, learned, 0))
+        item_display = query_display
         if items is not None:
-            of_item = Shown(items, None, item_name, _telling_features(items, learned, 1))
-        sections.append(neighbours_section(X, items, labels, before, after, of_query, of_item))
+            item_display = RowDisplay(items, None, item_name, _main_features(items, learned, 1))
+        sections.append(
+            neighbors_section(X, items, labels, before, after, query_display, item_display)
+        )
         work.advance()
         if items is None:
             if labels is not None:
@@ -167,82 +147,122 @@ def write_report(
             sections.append(map_section(X, labels, before, after))
         work.advance()
         if learned is not None:
-            image_shape = shown.shape[1:] if of_query.is_image else None
+            image_shape = display.shape[1:] if query_display.kind == "image" else None
             sections.append(matrix_section(learned, feature_name, item_name, image_shape))
-        if predictions is not None:
-            sections.append(confusion_section(*predictions))
+        if isinstance(selection, Selection):
+            sections.append(confusion_section(*selection.predictions))
         if columns:
-            sections.append(sentences_section("columns", "What was done to the columns", columns))
-        sections.append(use_section(after, os.fspath(model_path), snippets))
-        sentence = summary or lead(comparison, after, measure, _described(X, items, labels))
-        page = _page(title, sentence, notes, [part for part in sections if part is not None])
+            sections.append(section("columns", "How the columns were encoded", sentences=columns))
+        snippets = snippets or default_snippets(after, os.fspath(model_path))
+        sections.append(section("use", "How to use it", snippets=snippets))
+        html = page.render(
+            title=title,
+            lead=_lead(selection, after, _describe_data(X, items, labels)),
+            notes=[*notes, *_selection_notes(selection)],
+            sections=[part for part in sections if part is not None],
+            version=version("likewise"),
+        )
         with _files.whole_file(target) as unfinished:
-            unfinished.write_text(page, encoding="utf-8", newline="\n")
+            unfinished.write_text(html, encoding="utf-8", newline="\n")
         work.advance()
 
 
-def _checked_comparison(comparison: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    for number, entry in enumerate(comparison):
-        for name in ("name", "kind", "mean"):
-            if name not in entry:
-                raise ValueError(f"comparison[{number}] has no {name!r}, which is needed.")
-        if entry["kind"] not in _KINDS:
-            raise ValueError(
-                f"comparison[{number}] is of kind {entry['kind']!r}; it must be one of "
-                f"{', '.join(map(repr, _KINDS))}."
-            )
-        if not np.isfinite(entry["mean"]):
-            raise ValueError(f"comparison[{number}] has the mean {entry['mean']}, not a number.")
-    return list(comparison)
+def _template() -> Any:
+    """Return the template of the page, in which every value is escaped."""
+    jinja2 = require_extra("jinja2", "cli", "a report")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("likewise.report"),
+        autoescape=True,
+        finalize=_without_forbidden,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(px=lambda value: f"{value:.1f}", shorten=shorten)
+    return environment.get_template("report.html")
 
 
-def _checked_rows(
+def _without_forbidden(value: Any) -> Any:
+    """Replace characters that no HTML file may hold; markup has been through here already."""
+    if hasattr(value, "__html__"):
+        return value
+    return _FORBIDDEN.sub("\ufffd", str(value))
+
+
+def _lead(selection: Selection | TripletSelection | None, after: Similarity, data: str) -> str:
+    """Return the first paragraph: what was learned, and the verdict on it."""
+    if isinstance(selection, TripletSelection):
+        return selection.verdict
+    if selection is None:
+        return origin(after, data)
+    if selection.family.kind == "learned":
+        return f"{origin(after, data)} {selection.verdict}"
+    return f"{selection.family.title} was chosen for {data}. {selection.verdict}"
+
+
+def _selection_notes(selection: Selection | TripletSelection | None) -> list[str]:
+    if selection is None:
+        return []
+    expected = [selection.expectation] if isinstance(selection, Selection) else []
+    return [*expected, *selection.notes]
+
+
+def _similarity_of(model: Any) -> Similarity:
+    similarity = None if isinstance(model, Selection) else getattr(model, "similarity_", model)
+    if not isinstance(similarity, Similarity):
+        raise TypeError(
+            "model must be a similarity or an estimator that was fitted with one, but "
+            f"{model!r} was given."
+        )
+    return similarity
+
+
+def _learner_of(model: Any) -> Any:
+    """Return the learner inside a table model or a classifier, or the model itself."""
+    estimator = getattr(model, "estimator", model)
+    return getattr(estimator, "learner_", None) or estimator
+
+
+def _check_rows(
     X: Any, items: Any, before: Similarity | None, after: Similarity
 ) -> tuple[Rows, Rows | None]:
-    for name, similarity in (("before", before), ("after", after)):
-        if similarity is None and name == "before":
-            continue  # there need not have been one
-        if not isinstance(similarity, Similarity):
-            raise TypeError(f"{name} must be a similarity, but {similarity!r} was given.")
-        if similarity.takes == "matrix":
+    if before is not None and not isinstance(before, Similarity):
+        raise TypeError(f"before must be a similarity, but {before!r} was given.")
+    for name, similarity in (("before", before), ("model", after)):
+        if similarity is not None and similarity.takes == "matrix":
             raise ValueError(
-                f"{name} is a matrix of scores, which a report cannot search in: give a similarity "
+                f"{name} is a matrix of scores, which a report cannot search: give a similarity "
                 "that compares rows."
             )
     X = after.check_queries(X, "X")
     if n_rows(X) < 2:
         raise ValueError("X has one row; at least two are needed.")
-    searched = X if items is None else items
+    searched, name = (X, "X") if items is None else (items, "items")
     if before is not None:
         before.check_queries(X, "X")
-        before.check_items(searched, "X" if items is None else "items")
-    searched = after.check_items(searched, "X" if items is None else "items")
+        before.check_items(searched, name)
+    searched = after.check_items(searched, name)
     return X, None if items is None else searched
 
 
-def _checked_shown(shown: Any, X: Rows, after: Similarity) -> Any:
+def _check_display(display: Any, X: Rows, after: Similarity) -> Any:
     """Return images as an array, texts as a list, or None for rows."""
-    if shown is None:
-        return [str(thing) for thing in X] if after.takes == "objects" else None
-    check_same_length(X, "X", shown, "shown")
-    dimensions = np.ndim(shown)
+    if display is None:
+        return [str(value) for value in X] if after.takes == "objects" else None
+    check_same_length(X, "X", display, "display")
+    dimensions = np.ndim(display)
     if dimensions not in (1, 3):
         raise ValueError(
-            "shown must be a list of texts, or images as an array of shape (n_rows, height, width),"
-            f" but {dimensions}-D was given."
+            "display must be a list of texts, or images as an array of shape (n_rows, height, "
+            f"width), but {dimensions}-D was given."
         )
-    return list(shown) if dimensions == 1 else np.asarray(shown)
+    return list(display) if dimensions == 1 else np.asarray(display)
 
 
-def _checked_predictions(predictions: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:
-    y_true, y_pred = (np.asarray(labels) for labels in predictions)
-    check_same_length(y_true, "predictions[0]", y_pred, "predictions[1]")
-    return y_true, y_pred
-
-
-def _namer(names: Any, argument: str, rows: Rows, plain: str) -> Callable[[int], str]:
+def _namer(names: Any, argument: str, rows: Rows, prefix: str) -> Callable[[int], str]:
     if names is None:
-        return lambda j: f"{plain}{j}"
+        return lambda j: f"{prefix}{j}"
     given = [str(name) for name in names]
     if len(given) != rows.shape[1]:
         raise ValueError(
@@ -251,8 +271,8 @@ def _namer(names: Any, argument: str, rows: Rows, plain: str) -> Callable[[int],
     return lambda j: given[j]
 
 
-def _telling_features(X: Rows, learned: Any, side: int) -> list[int]:
-    """Return the features that count most, or else those that vary most."""
+def _main_features(X: Rows, learned: LearnedMatrix | None, side: int) -> list[int]:
+    """Return the features with the largest weights, or else the largest variance."""
     if np.ndim(X) != 2 and not is_sparse(X):
         return []  # objects have no features
     if learned is not None:
@@ -262,39 +282,11 @@ def _telling_features(X: Rows, learned: Any, side: int) -> list[int]:
         numbers = np.arange(X.shape[1])
         squares = X.multiply(X).mean(axis=0) if is_sparse(X) else np.var(X, axis=0)
         weights = np.asarray(squares).ravel()
-    return [int(numbers[i]) for i in np.argsort(-weights, kind="stable")[:_TELLING]]
+    return [int(numbers[i]) for i in np.argsort(-weights, kind="stable")[:_N_FEATURES]]
 
 
-def _described(X: Rows, items: Rows | None, y: np.ndarray | None) -> str:
-    said = f"{n_rows(X):,} rows"
+def _describe_data(X: Rows, items: Rows | None, y: np.ndarray | None) -> str:
+    text = f"{n_rows(X):,} rows"
     if items is not None:
-        said = f"{n_rows(X):,} queries and {n_rows(items):,} items"
-    if y is not None:
-        said += f" in {len(np.unique(y))} classes"
-    return said
-
-
-def _page(title: str, sentence: str, notes: Sequence[str], sections: list[Section]) -> Html:
-    style = files("likewise.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("title", f"{title}: what was learned"),
-        Html(f"<style>{style}</style>"),
-    )
-    aside = tag("aside", *(tag("p", note) for note in notes), class_="notes") if notes else ""
-    top = tag(
-        "header",
-        tag("p", "likewise · what was learned", class_="over"),
-        tag("h1", title),
-        tag("p", sentence, class_="lead"),
-        aside,
-    )
-    written = f"Written by likewise {version('likewise')}. This file is whole: it needs no network."
-    foot = tag("footer", written)
-    links = [tag("li", tag("a", part.heading, href=f"#{part.name}")) for part in sections]
-    contents = tag("nav", tag("ul", *links), aria_label="Contents")
-    body = tag("body", top, contents, *(part.html for part in sections), foot)
-    return join([Html("<!doctype html>\n"), tag("html", head, body, lang="en"), "\n"])
+        text = f"{n_rows(X):,} queries and {n_rows(items):,} items"
+    return text if y is None else f"{text} in {len(np.unique(y))} classes"

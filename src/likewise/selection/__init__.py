@@ -1,10 +1,9 @@
-"""Which similarity suits this table? Learners beside baselines and outsiders, nested, in time."""
+"""Choose a learner: learners beside baselines and references, on rows they did not see."""
 
 from likewise.selection._families import FAMILIES, Family, family_named
-from likewise.selection._fold import take_rows
-from likewise.selection._select import check_classes, select
-from likewise.selection._selection import Selection, described
-from likewise.selection._triplet_selection import TripletSelection, without_nan
+from likewise.selection._select import check_class_sizes, select
+from likewise.selection._selection import Selection
+from likewise.selection._triplet_selection import TripletSelection, replace_nan
 from likewise.selection._triplets import (
     TRIPLET_LEARNERS,
     TripletLearner,
@@ -19,12 +18,10 @@ __all__ = [
     "Selection",
     "TripletLearner",
     "TripletSelection",
-    "check_classes",
-    "described",
+    "check_class_sizes",
     "family_named",
     "judge_triplets",
+    "replace_nan",
     "select",
     "select_triplets",
-    "take_rows",
-    "without_nan",
 ]

@@ -1,4 +1,4 @@
-"""What is tried: baselines, learners, and strong classifiers that learn no similarity."""
+"""The families to compare: baselines, learners, and classifiers without a similarity."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,27 +14,27 @@ Settings: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Family:
-    """One way to classify, and the few settings that are worth trying.
+    """A kind of classifier, and the few settings that are worth trying.
 
     Attributes
     ----------
     name : str
-        What the command line calls it.
+        Its name on the command line.
     title : str
-        What a table calls it.
+        Its name in tables.
     kind : {"baseline", "learned", "reference"}
     about : str
         One line.
     make : callable
-        From settings (without ``scale``) and a seed to an estimator.
+        Makes an estimator from settings (without ``scale``) and a seed.
     grid : tuple of mappings
-        The settings, the likeliest first; ``scale`` is that of `Columns`.
+        The settings, the most likely first; ``scale`` is that of `Columns`.
     sparse : bool
         Whether it takes CSR.
     searchable : bool
-        Whether it leaves a similarity, to search and explain with.
+        Whether it leaves a similarity to search and explain with.
     wide : mapping
-        What is added to the settings where rows have more than a hundred features, for speed.
+        Added to the settings where rows have more than a hundred features, for speed.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Family:
 
 def family_named(name: str) -> Family:
     """Return a family by its name."""
-    found = {family.name: family for family in FAMILIES}
-    if name not in found:
-        raise unknown_name(name, "learner", found)
-    return found[name]
+    families = {family.name: family for family in FAMILIES}
+    if name not in families:
+        raise unknown_name(name, "learner", families)
+    return families[name]
 
 
 def _knn(similarity: str) -> Callable[[dict[str, Any], int], Any]:
@@ -65,7 +65,7 @@ def _knn(similarity: str) -> Callable[[dict[str, Any], int], Any]:
 
 
 def _learned(learner: type, **fixed: Any) -> Callable[[dict[str, Any], int], Any]:
-    """Return a maker of classifiers by a learner; `n_neighbors` and `rule` are the classifier's."""
+    """Return a factory of classifiers; `n_neighbors` and `rule` go to the classifier."""
 
     def make(settings: dict[str, Any], seed: int) -> SimilarityClassifier:
         use = {key: settings.pop(key) for key in ("n_neighbors", "rule") if key in settings}
@@ -99,13 +99,13 @@ _KNN_GRID = (
     {"scale": "standard", "n_neighbors": 15},
 )
 
-# In the order in which they are shown and tried. Another learner is another entry.
+# In the order in which they are tried. Another learner is another entry.
 FAMILIES: tuple[Family, ...] = (
     Family(
         "euclidean",
-        "Euclid kNN",
+        "Euclidean kNN",
         "baseline",
-        "nearest neighbours by Euclidean distance; nothing is learned",
+        "nearest neighbors by Euclidean distance, without learning",
         _knn("euclidean"),
         _KNN_GRID,
     ),
@@ -113,7 +113,7 @@ FAMILIES: tuple[Family, ...] = (
         "cosine",
         "cosine kNN",
         "baseline",
-        "nearest neighbours by cosine; nothing is learned",
+        "nearest neighbors by cosine, without learning",
         _knn("cosine"),
         _KNN_GRID,
     ),
@@ -161,7 +161,7 @@ FAMILIES: tuple[Family, ...] = (
         "sila",
         "SiLA",
         "learned",
-        "a normalised bilinear similarity from labels, by a voted perceptron",
+        "a normalized bilinear similarity from labels, by a voted perceptron",
         _learned(SiLA),
         (
             {"scale": "standard", "n_neighbors": 3},
@@ -173,7 +173,7 @@ FAMILIES: tuple[Family, ...] = (
         "dboost",
         "DBoost",
         "learned",
-        "boosted splits by pairs of rows under any distance; classifies, does not search",
+        "boosted stumps on pairs of rows under any distance; classifies, cannot search",
         lambda settings, seed: DBoost(n_rounds=100, random_state=seed, **settings),
         ({"scale": "standard"},),
         sparse=False,
@@ -183,7 +183,7 @@ FAMILIES: tuple[Family, ...] = (
         "landmarks",
         "landmarks",
         "learned",
-        "similarity to landmarks as features, with balanced Winnow; classifies, does not search",
+        "similarity to landmarks as features, with balanced Winnow; classifies, cannot search",
         lambda settings, seed: SimilarityFeatureClassifier(random_state=seed, **settings),
         ({"scale": "standard", "use": "both", "boolean": 0.03},),
         searchable=False,
@@ -192,7 +192,7 @@ FAMILIES: tuple[Family, ...] = (
         "logistic",
         "logistic regression",
         "reference",
-        "scikit-learn's, as an outside reference",
+        "scikit-learn's, as a reference",
         _logistic,
         ({"scale": "standard", "C": 1.0}, {"scale": "standard", "C": 0.05}),
         searchable=False,
@@ -201,7 +201,7 @@ FAMILIES: tuple[Family, ...] = (
         "svm",
         "RBF SVM",
         "reference",
-        "scikit-learn's, as an outside reference",
+        "scikit-learn's, as a reference",
         _svm,
         ({"scale": "standard", "C": 1.0}, {"scale": "standard", "C": 10.0}),
         searchable=False,
@@ -210,7 +210,7 @@ FAMILIES: tuple[Family, ...] = (
         "boosting",
         "gradient boosting",
         "reference",
-        "scikit-learn's, as an outside reference",
+        "scikit-learn's, as a reference",
         _boosting,
         ({"scale": "none", "max_iter": 100},),
         sparse=False,

@@ -1,4 +1,4 @@
-"""Nested cross-validation within a budget: what is chosen inside is scored outside."""
+"""Nested cross-validation within a time budget: choices made inside are scored outside."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -11,15 +11,22 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from likewise._progress import LongWork, show_progress
-from likewise._validation import check_number, check_whole_number, is_sparse
+from likewise._validation import (
+    check_classes,
+    check_number,
+    check_whole_number,
+    is_sparse,
+    sample_rows,
+    take,
+)
 from likewise.selection._families import FAMILIES, Family
-from likewise.selection._fold import Fold, n_steps, take_rows
-from likewise.selection._selection import Selection, concluded, described
+from likewise.selection._selection import Selection, conclude, describe_settings
+from likewise.selection._split import Split, max_fits
 from likewise.tables import Columns
 
-_UNSCALED = ("categorical", "image", "text")  # columns that are the same at every scale
+_UNSCALED = ("categorical", "image", "text")  # blocks of columns that no scale changes
 _WIDE = 100  # features
-_MOST_ROWS = 2000  # that are compared on; what is chosen is fitted on all
+_MAX_ROWS = 2000  # of a comparison; the choice is fitted on all rows
 
 
 def select(
@@ -30,35 +37,35 @@ def select(
     families: Iterable[Family] = FAMILIES,
     choose_from: Iterable[str] | None = None,
     budget: float = 120.0,
-    n_folds: int = 5,
+    n_splits: int = 5,
     random_state: int = 0,
     verbose: bool = False,
 ) -> Selection:
-    """Compare families on a table and choose one, honestly and within a time.
+    """Compare families on a table by nested cross-validation, and choose one.
 
-    Rows are cut into outer folds. In each, columns are learned from the training part, every
-    family tries its settings there by inner cross-validation, and its best setting is fitted on the
-    whole training part and scored on the rows left out. First every family tries its likeliest
-    setting, then the next, until the time for the fold is used up. What is chosen in the end has
-    the best inner scores over all outer folds; what its figure is worth is told by `nested`.
+    In each outer split, columns are fitted on the training part, every family tries its settings
+    there by inner cross-validation, and its best setting is fitted on the training part and scored
+    on the test rows. Every family first tries its most likely setting, then the next, until the
+    time of the split is used up. The choice has the best inner scores over all outer splits;
+    `Selection.nested` estimates its accuracy.
 
-    Ctrl-C ends the work; the finished outer folds are kept.
+    Ctrl-C ends the work; finished outer splits are kept.
 
     Parameters
     ----------
     rows : frame, array or CSR
     labels : array of shape (n_rows,)
     columns : Columns, optional
-        How columns are to be taken; `scale` is tried out here.
+        How columns are encoded; `scale` is chosen here.
     families : families to compare
     choose_from : names of families, optional
-        What may be chosen: baselines and learners with a similarity by default.
+        Families that may be chosen: baselines and learners with a similarity by default.
     budget : float, default=120.0
-        Seconds. At least one outer fold is finished in any case.
-    n_folds : int, default=5
-        Outer folds; fewer where a class has fewer rows.
+        Seconds. At least one outer split is finished in any case.
+    n_splits : int, default=5
+        Outer splits; fewer where a class has fewer rows.
     random_state : int, default=0
-        Seed of folds and learners. The result is the same each time unless the time runs out.
+        Seed of splits and learners. The result is reproducible unless the time runs out.
     verbose : bool, default=False
         Show progress.
 
@@ -67,132 +74,122 @@ def select(
     Selection
     """
     budget = check_number(budget, "budget", minimum=0.0, exclusive=True)
-    check_whole_number(n_folds, "n_folds", minimum=2)
-    labels = check_classes(labels)
+    check_whole_number(n_splits, "n_splits", minimum=2)
+    labels = check_class_sizes(labels)
     columns = Columns() if columns is None else columns
-    seen = clone(columns).fit(rows)  # refuses, before any work, what cannot be learned from
+    described = clone(columns).fit(rows)  # refuses tables that cannot be encoded, before any work
     notes: list[str] = []
-    rows, labels = _sampled(rows, labels, random_state, notes)
-    tried = _that_take(families, seen.transform(take_rows(rows, np.arange(2))), labels, notes)
-    if len(seen.feature_names_) > _WIDE:
+    rows, labels = _sample(rows, labels, random_state, notes)
+    tried = _accepting(families, described.transform(take(rows, np.arange(2))), labels, notes)
+    if len(described.feature_names_) > _WIDE:
         tried = [
             replace(f, grid=tuple({**settings, **f.wide} for settings in f.grid)) for f in tried
         ]
-    if all(block["kind"] in _UNSCALED for block in seen.blocks_):
-        tried = [_of_one_scale(family) for family in tried]
-    allowed = _allowed(tried, choose_from)
-    n_folds = min(n_folds, int(np.unique(labels, return_counts=True)[1].min()))
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
-    splits = list(splitter.split(np.zeros(len(labels)), labels))
+    if all(block["kind"] in _UNSCALED for block in described.blocks_):
+        tried = [_with_one_scale(family) for family in tried]
+    selectable = _selectable(tried, choose_from)
+    scales = {settings["scale"] for family in tried for settings in family.grid}
+    n_splits = min(n_splits, int(np.unique(labels, return_counts=True)[1].min()))
+    splitter = StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
 
-    until = monotonic() + budget
-    folds: list[Fold] = []
+    deadline = monotonic() + budget
+    splits: list[Split] = []
     with (
         show_progress(verbose),
         LongWork(
             f"comparing, {budget:.0f} s at most",
-            total=n_steps(tried, n_folds),
+            total=max_fits(tried, n_splits),
             unit="fits",
             partial_result="the best so far",
         ) as work,
         warnings.catch_warnings(),
     ):
-        # said once and in our own words where they matter, not once a fit
-        warnings.simplefilter("ignore")
-        for number, (train, test) in enumerate(splits):
-            share = (until - monotonic()) / (n_folds - number)
-            fold = Fold(rows, labels, train, test, columns, random_state, work)
-            # the first fold decides who is in time; if it is cut short, what it has is kept
-            measured = fold.run(tried, monotonic() + share, until if number == 0 else None)
-            if len(measured) < len(tried) and number > 0:
+        warnings.simplefilter("ignore")  # the notes report what matters, once and not per fit
+        for number, (train, test) in enumerate(splitter.split(np.zeros(len(labels)), labels)):
+            share = (deadline - monotonic()) / (n_splits - number)
+            split = Split(rows, labels, train, test, columns, scales, random_state, work)
+            # The first split decides which families are fast enough; if cut short, it is kept.
+            scored = split.run(tried, monotonic() + share, deadline if number == 0 else None)
+            if len(scored) < len(tried) and number > 0:
                 break
-            folds.append(fold)
-            left_out = [family.title for family in tried if family not in measured]
-            tried = measured
+            splits.append(split)
+            left_out = [family.title for family in tried if family not in scored]
+            tried = scored
             if left_out:
-                notes.append(f"The time did not suffice for {', '.join(left_out)}.")
+                notes.append(f"The budget was too short for {', '.join(left_out)}.")
             if work.interrupted:
                 break
-            if number + 1 < n_folds and monotonic() + 0.8 * fold.seconds > until:
+            if number + 1 < n_splits and monotonic() + 0.8 * split.seconds > deadline:
                 notes.append(
-                    f"The time was enough for {number + 1} of {n_folds} folds: a larger budget "
-                    "gives surer figures."
+                    f"The budget allowed {number + 1} of {n_splits} splits: a larger budget gives "
+                    "more reliable figures."
                 )
                 break
-    allowed = [family for family in allowed if family in tried]
-    if not allowed:
-        raise KeyboardInterrupt("interrupted before anything that may be chosen was measured")
+    selectable = [family for family in selectable if family in tried]
+    if not selectable:
+        raise KeyboardInterrupt("interrupted before any family that may be chosen was scored")
     if work.interrupted:
-        notes.append(f"Interrupted: the figures are of {len(folds)} of {n_folds} folds.")
-    return concluded(folds, tried, allowed, notes, columns, random_state)
+        notes.append(f"Interrupted: the figures are of {len(splits)} of {n_splits} splits.")
+    return conclude(splits, tried, selectable, notes, columns, random_state)
 
 
-def check_classes(labels: Any) -> np.ndarray:
-    """Return labels that can be learned from: two classes at least, two rows in each."""
+def check_class_sizes(labels: Any) -> np.ndarray:
+    """Return labels as an array; fewer than two classes, or a class of one row, are refused."""
     labels = np.asarray(labels)
-    classes, counts = np.unique(labels, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError(f"the target has one class, {str(classes[0])!r}; at least two are needed.")
-    if counts.min() < 2:
-        alone = [str(name) for name in classes[counts < 2]]
-        several = f" (and {len(alone) - 1} more)" if len(alone) > 1 else ""
+    classes, numbers = check_classes(labels, "the target")
+    single = [str(name) for name in classes[np.bincount(numbers) < 2]]
+    if single:
+        others = f" (and {len(single) - 1} more)" if len(single) > 1 else ""
         raise ValueError(
-            f"class {alone[0]!r}{several} of the target has one row; at least two are needed, one "
-            "to learn from and one to be tested on."
+            f"class {single[0]!r}{others} of the target has one row; at least two are needed, one "
+            "to train on and one to test on."
         )
     return labels
 
 
-def _sampled(rows: Any, labels: np.ndarray, seed: int, notes: list[str]) -> tuple[Any, np.ndarray]:
-    """Return at most so many rows as are compared on, of every class its share."""
-    if len(labels) <= _MOST_ROWS:
+def _sample(rows: Any, labels: np.ndarray, seed: int, notes: list[str]) -> tuple[Any, np.ndarray]:
+    """Return the rows to compare on, a stratified sample of a large table."""
+    if len(labels) <= _MAX_ROWS:
         return rows, labels
-    classes = np.unique(labels)
-    kept = np.concatenate([np.flatnonzero(labels == name)[:2] for name in classes])
-    others = np.setdiff1d(np.arange(len(labels)), kept)
-    room = _MOST_ROWS - len(kept)
-    if 0 < room < len(others):
-        shuffled = np.random.default_rng(seed).permutation(others)[:room]
-        kept = np.concatenate([kept, shuffled])
-    kept.sort()
+    numbers = np.unique(labels, return_inverse=True)[1]
+    chosen = sample_rows(len(labels), _MAX_ROWS, labels=numbers, random_state=seed)
     notes.append(
-        f"Compared on {len(kept)} of {len(labels)} rows, drawn at random; what is chosen is "
-        "fitted on all of them."
+        f"Compared on {len(chosen)} of {len(labels)} rows, drawn at random; the choice is fitted "
+        "on all of them."
     )
-    return take_rows(rows, kept), labels[kept]
+    return take(rows, chosen), labels[chosen]
 
 
-def _that_take(
+def _accepting(
     families: Iterable[Family], X: Any, labels: np.ndarray, notes: list[str]
 ) -> list[Family]:
+    """Return the families that take such rows and labels."""
     families = list(families)
     if not families:
         raise ValueError("families is empty; at least one is needed.")
-    if labels.dtype.kind in "iu" and -1 in labels:  # by which it knows rows without a label
+    if labels.dtype.kind in "iu" and -1 in labels:  # its mark of unlabeled rows
         families = [family for family in families if family.name != "landmarks"]
     if not is_sparse(X):
         return families
     left_out = [family.title for family in families if not family.sparse]
     if left_out:
-        notes.append(f"Left out, since rows are sparse: {', '.join(left_out)}.")
+        notes.append(f"Left out, because rows are sparse: {', '.join(left_out)}.")
     return [family for family in families if family.sparse]
 
 
-def _of_one_scale(family: Family) -> Family:
-    """Leave out settings that differ from others in the scale alone."""
-    kept = {described({**settings, "scale": ""}): settings for settings in reversed(family.grid)}
-    return replace(family, grid=tuple(s for s in family.grid if s in kept.values()))
+def _with_one_scale(family: Family) -> Family:
+    """Leave out settings that differ from an earlier one in the scale alone."""
+    first = {
+        describe_settings({**settings, "scale": ""}): settings for settings in reversed(family.grid)
+    }
+    return replace(family, grid=tuple(s for s in family.grid if s in first.values()))
 
 
-def _allowed(tried: Sequence[Family], choose_from: Iterable[str] | None) -> list[Family]:
-    if choose_from is None:
-        allowed = [family for family in tried if family.searchable]
-    else:
-        names = set(choose_from)
-        allowed = [family for family in tried if family.name in names]
-    if not allowed:
+def _selectable(families: Sequence[Family], choose_from: Iterable[str] | None) -> list[Family]:
+    names = None if choose_from is None else list(choose_from)
+    found = [f for f in families if (f.searchable if names is None else f.name in names)]
+    if not found:
         raise ValueError(
-            "none of the families that may be chosen takes these rows: "
-            f"{', '.join(choose_from or ())}."
+            f"none of the families to choose from takes these rows: {', '.join(names or ())}."
         )
-    return allowed
+    return found

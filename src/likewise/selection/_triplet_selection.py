@@ -1,4 +1,4 @@
-"""Figures of held-out comparisons, the verdict on them, and the sentences that say it."""
+"""The result of comparing learners on held-out comparisons: figures, choice and verdict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ KINDS = ("overall", "seen", "new")
 
 @dataclass(frozen=True, eq=False)
 class TripletSelection:
-    """Shares of held-out comparisons in the right order, by query, and what they lead to.
+    """Shares of held-out comparisons in the right order, by query, and the choice.
+
+    It has the interface of `Selection`; the command line, ``--json`` and
+    `likewise.report.write_report` all show this object.
 
     Attributes
     ----------
@@ -25,24 +28,24 @@ class TripletSelection:
         queries) and ``n`` (queries), ``overall``, ``seen`` and ``new``; best first. ``published``
         counts the splits in which a learner left its start.
     chosen : str
-        Name of the learner that was saved; ``"start"`` where none was.
+        Name of the chosen learner; ``"start"`` where none beats the start.
     estimator : fitted learner, or Bilinear
-        What was chosen, learned from all comparisons; or the start.
+        The chosen learner, fitted on all comparisons; or the start.
     validation : dict
         As `validation_` of a learner: ``"overall"``, ``"seen"`` and ``"new"``, each (start,
         learned, error, n), of the best learner; ``"learner"``, ``"measure"``, ``"published"`` and
         ``"splits"``.
-    sentence : str
-        What was saved and why, with the figures.
+    verdict : str
+        The choice and the reason, with the figures.
     notes : tuple of str
-        What else a reader should know.
+        Further facts about the choice.
     """
 
     rows: list[dict[str, Any]]
     chosen: str
     estimator: Any
     validation: dict[str, Any]
-    sentence: str
+    verdict: str
     notes: tuple[str, ...]
 
     def table(self) -> Table:
@@ -53,44 +56,48 @@ class TripletSelection:
                 (
                     f"{row['name']}{' *' if row['chosen'] else ''}",
                     row["kind"],
-                    *(share(row[kind]) for kind in KINDS),
+                    *(share_text(row[kind]) for kind in KINDS),
                     str(row["overall"]["n"]),
                 )
                 for row in self.rows
             ],
         )
 
+    def summary(self) -> list[str]:
+        """Return the lines to read below the table."""
+        return [self.verdict, *self.notes]
+
     def as_json(self) -> dict[str, Any]:
-        """Return everything but the estimator, with None in place of NaN."""
+        """Return the selection as JSON values, without the estimator; None for NaN."""
         validation = {
             key: value._asdict() if isinstance(value, Outcome) else value
             for key, value in self.validation.items()
         }
-        plain: dict[str, Any] = without_nan(
+        values: dict[str, Any] = replace_nan(
             {
                 "rows": self.rows,
                 "chosen": self.chosen,
                 "validation": validation,
-                "sentence": self.sentence,
+                "verdict": self.verdict,
                 "notes": list(self.notes),
             }
         )
-        return plain
+        return values
 
     def __str__(self) -> str:
-        return f"{self.table()}\n{self.sentence}"
+        return "\n".join([str(self.table()), *self.summary()])
 
 
-def without_nan(value: Any) -> Any:
-    """Return nested dicts and lists with None in place of NaN, which JSON does not have."""
+def replace_nan(value: Any) -> Any:
+    """Return nested dicts and lists with None in place of NaN, which JSON lacks."""
     if isinstance(value, dict):
-        return {key: without_nan(entry) for key, entry in value.items()}
+        return {key: replace_nan(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [without_nan(entry) for entry in value]
+        return [replace_nan(entry) for entry in value]
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
-def share(figures: Mapping[str, Any]) -> str:
+def share_text(figures: Mapping[str, Any]) -> str:
     """Return a mean and its standard error, such as 0.644 ± 0.012; a dash without queries."""
     if figures["n"] == 0:
         return "–"
@@ -98,72 +105,68 @@ def share(figures: Mapping[str, Any]) -> str:
     return f"{figures['mean']:.3f}{error}"
 
 
-def summarized(values: np.ndarray) -> dict[str, dict[str, Any]]:
+def summarize(values: np.ndarray) -> dict[str, dict[str, Any]]:
     """Return mean, standard error and number of queries of each kind; NaN is left out."""
-    found = {}
+    figures = {}
     for kind, shares in zip(KINDS, values, strict=True):
-        there = shares[~np.isnan(shares)]
-        n = len(there)
-        found[kind] = {
-            "mean": float(there.mean()) if n else np.nan,
-            "error": float(there.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
+        known = shares[~np.isnan(shares)]
+        n = len(known)
+        figures[kind] = {
+            "mean": float(known.mean()) if n else np.nan,
+            "error": float(known.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
             "n": n,
         }
-    return found
+    return figures
 
 
-def saved(title: str, outcomes: Mapping[str, Outcome]) -> str:
-    """Return the sentence on a learner that is saved."""
-    said = _compared(title, outcomes)
-    said = said[:1].upper() + said[1:]
-    return f"{said}. Saved: {title}, learned again from all comparisons."
+def learner_saved(title: str, outcomes: Mapping[str, Outcome]) -> str:
+    """Return the verdict for a learner that beats the start."""
+    text = _figures(title, outcomes)
+    return f"{text[:1].upper()}{text[1:]}. Saved: {title}, fitted again on all comparisons."
 
 
-def kept(title: str, outcomes: Mapping[str, Outcome], *, left_its_start: bool) -> str:
-    """Return the sentence on a start that is kept because no learner beats it."""
+def start_kept(title: str, outcomes: Mapping[str, Outcome], *, left_its_start: bool) -> str:
+    """Return the verdict where no learner beats the start."""
     overall, new = outcomes["overall"], outcomes["new"]
     gain = overall.learned - overall.start
     if overall.n < FEWEST_QUERIES:
-        why = f"figures of fewer than {FEWEST_QUERIES} queries decide nothing"
+        why = f"fewer than {FEWEST_QUERIES} queries are not enough to decide"
     elif not left_its_start:
         why = f"in every split {title} kept the start itself"
     elif gain <= 0:
-        why = "nothing learned here helps held-out queries"
+        why = "no learner improves held-out queries"
     elif new.n >= FEWEST_QUERIES and new.learned - new.start < -new.error:
-        why = "nothing learned here helps new items"
+        why = "no learner that improves held-out queries spares new items"
     else:
-        why = f"a gain must exceed {ERRORS_TO_PASS} standard errors to count"
-    return f"Kept the start: {_compared(title, outcomes)}; {why}."
+        why = f"a gain must exceed {ERRORS_TO_PASS} standard errors"
+    return f"Kept the start: {_figures(title, outcomes)}; {why}."
 
 
-def kept_at_last(title: str, outcomes: Mapping[str, Outcome], own: Mapping[str, Any]) -> str:
-    """Return the sentence on a learner that kept its start when it learned from everything."""
+def start_kept_by_learner(
+    title: str, outcomes: Mapping[str, Outcome], own: Mapping[str, Any]
+) -> str:
+    """Return the verdict where the chosen learner, fitted on everything, keeps its start."""
     start, learned, error, n = own["overall"]
     figures = f"{learned:.3f} against {start:.3f}, ± {error:.3f}, {n} queries"
     return (
-        f"Kept the start: {_compared(title, outcomes)}, but of all comparisons {title} learned "
-        f"nothing that passes its own validation ({figures})."
+        f"Kept the start: {_figures(title, outcomes)}, but fitted on all comparisons {title} does "
+        f"not pass its own validation ({figures})."
     )
 
 
-def unjudged(why: str) -> str:
-    """Return the sentence on a start that is kept because nothing could be judged."""
-    return f"Kept the start: {why}, so nothing learned could be judged."
-
-
-def _compared(title: str, outcomes: Mapping[str, Outcome]) -> str:
-    said = (
+def _figures(title: str, outcomes: Mapping[str, Outcome]) -> str:
+    text = (
         f"{title} puts {outcomes['overall'].learned:.3f} of held-out comparisons in the right "
         f"order, the start {outcomes['overall'].start:.3f} ({_difference(outcomes['overall'])})"
     )
     new = outcomes["new"]
     if new.n:
-        said += f"; on new items {new.learned:.3f} and {new.start:.3f} ({_difference(new)})"
-    return said
+        text += f"; on new items {new.learned:.3f} and {new.start:.3f} ({_difference(new)})"
+    return text
 
 
 def _difference(outcome: Outcome) -> str:
     start, learned, error, n = outcome
     gain = f"{round(learned - start, 3) + 0.0:+.3f}".replace("-", "−")  # no negative zero
-    spread = "" if np.isnan(error) else f" ± {error:.3f}"
-    return f"{gain}{spread}, {n} {'query' if n == 1 else 'queries'}"
+    bar = "" if np.isnan(error) else f" ± {error:.3f}"
+    return f"{gain}{bar}, {n} {'query' if n == 1 else 'queries'}"

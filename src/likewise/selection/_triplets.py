@@ -1,4 +1,4 @@
-"""Which learner suits these comparisons? Held-out queries and items decide, or the start stays."""
+"""Choose a learner of comparisons by held-out queries and items, or keep the start."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -14,11 +14,10 @@ from likewise.selection._triplet_selection import (
     KINDS,
     START,
     TripletSelection,
-    kept,
-    kept_at_last,
-    saved,
-    summarized,
-    unjudged,
+    learner_saved,
+    start_kept,
+    start_kept_by_learner,
+    summarize,
 )
 from likewise.similarities import Bilinear, Similarity, as_similarity
 from likewise.supervision import N_SPLITS, HoldOut, check_triplets, check_weights
@@ -31,12 +30,12 @@ class TripletLearner:
     Attributes
     ----------
     title : str
-        What a table calls it.
+        Its name in tables.
     make : estimator class
     about : str
         One line.
     has_offsets : bool
-        Whether it moves items, and therefore takes their ids; such a learner always validates.
+        Whether it moves items, and so takes their ids; such a learner always validates itself.
     """
 
     title: str
@@ -61,7 +60,7 @@ TRIPLET_LEARNERS: dict[str, TripletLearner] = {
         "OASIS", OASIS, "a bilinear similarity, online, by passive-aggressive steps"
     ),
 }
-_BASELINES = {"cosine": "cosine", "Euclid": "euclidean"}
+_BASELINES = {"cosine": "cosine", "Euclidean": "euclidean"}
 _NO_RANKING = "random order"
 
 
@@ -72,19 +71,19 @@ def select_triplets(
     weights: Any = None,
     *,
     learners: Iterable[str] = tuple(TRIPLET_LEARNERS),
-    n_folds: int = N_SPLITS,
+    n_splits: int = N_SPLITS,
     item_ids: Any = None,
     random_state: int = 0,
     verbose: bool = False,
     adapt: Callable[[Any, bool], Any] | None = None,
 ) -> TripletSelection:
-    """Compare learners on queries and items they have not learned from; fit the best on all.
+    """Compare learners on held-out queries and items; fit the best on all comparisons.
 
-    Queries and closer items are split at random. In split k each learner learns, with its own
-    validation, from the comparisons of which neither the query nor the closer item is in k, and is
-    judged by those whose query is. The best learner must clearly beat the start, and new items must
-    not lose by it; it is then learned again from all comparisons. Otherwise the start is returned:
-    cosine, or where queries and items differ in width, no ranking at all.
+    Queries and closer items are split at random. In split k each learner is fitted, with its own
+    validation, on the comparisons whose query and closer item are both outside k, and is evaluated
+    on those whose query is in k. The best learner must clearly beat the start without harming new
+    items; it is then fitted again on all comparisons. Otherwise the start is returned: cosine, or
+    where queries and items differ in width, no ranking at all.
 
     Parameters
     ----------
@@ -93,12 +92,12 @@ def select_triplets(
     queries, items : array or CSR
         Items are the queries by default.
     weights : array of shape (n_triplets,), optional
-        How much each counts in learning; in figures, every query counts alike.
+        Weights of the comparisons in fitting; in figures, every query counts equally.
     learners : names, default=("ridge", "aroma", "oasis")
-    n_folds : int, default=5
-        Splits; at least 2.
+    n_splits : int, default=5
+        At least 2.
     item_ids : sequence of int or str, optional
-        Names of the items in `offsets_` of a ridge; row numbers by default.
+        Ids of the items in `offsets_` of a ridge; row numbers by default.
     random_state : int, default=0
     verbose : bool, default=False
     adapt : callable, optional
@@ -115,7 +114,7 @@ def select_triplets(
             raise unknown_name(name, "learner", TRIPLET_LEARNERS)
     if not learners:
         raise ValueError("learners is empty; at least one is needed.")
-    check_whole_number(n_folds, "n_folds", minimum=2)
+    check_whole_number(n_splits, "n_splits", minimum=2)
     Q, P = _sides(queries, items)
     triplets = check_triplets(triplets, Q, P)
     weights = None if weights is None else check_weights(weights, triplets)
@@ -138,28 +137,28 @@ def select_triplets(
         return learner.fit_triplets(triplets[which], Q, others, part, **options)
 
     rng = np.random.default_rng(random_state)
-    hold = HoldOut.random(Q.shape[0], P.shape[0], rng, same=P is Q, n_splits=n_folds)
-    judged = _Judged(learners, Q, P)
+    hold = HoldOut.random(Q.shape[0], P.shape[0], rng, same=P is Q, n_splits=n_splits)
+    evaluation = _Evaluation(learners, Q, P)
     with (
         show_progress(verbose),
         LongWork(
             "comparing",
-            total=n_folds * len(learners) + 1,
+            total=n_splits * len(learners) + 1,
             unit="fits",
-            partial_result="the splits that were finished",
+            partial_result="the finished splits",
         ) as work,
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore")  # where a learner keeps its start, the result says so
-        for taught, judging in _splits(hold, triplets, n_folds):
-            found = {}
+        warnings.simplefilter("ignore")  # the verdict says where a learner keeps its start
+        for train, test in _splits(hold, triplets, n_splits):
+            estimators = {}
             for name in learners:
-                found[name] = fitted(name, taught)
+                estimators[name] = fitted(name, train)
                 work.advance()
             if work.interrupted:
                 break
-            judged.add(triplets[judging], triplets[taught], found)
-        return judged.concluded(lambda name: fitted(name, slice(None)), work)
+            evaluation.add(triplets[test], triplets[train], estimators)
+        return evaluation.conclude(lambda name: fitted(name, slice(None)), work)
 
 
 def judge_triplets(
@@ -171,7 +170,7 @@ def judge_triplets(
     stored: Any = None,
     trained_on: Any = None,
 ) -> dict[str, Outcome]:
-    """Return the share of comparisons in the right order, a mean over queries, beside the start's.
+    """Return the shares of comparisons in the right order by query, of the start and the model.
 
     Parameters
     ----------
@@ -180,10 +179,10 @@ def judge_triplets(
     queries, items : array or CSR
         Items are the queries by default.
     stored : array or CSR of the shape of `items`, optional
-        Items as `similarity` finds them, where offsets have moved some.
+        Items as they are stored for `similarity`, where offsets have moved some.
     trained_on : int array of shape (n, 3), optional
-        The triplets that it was learned from, maybe of other queries: their closer items are seen,
-        all others new.
+        The triplets of the training, possibly of other queries: their closer items are seen, all
+        others are new.
 
     Returns
     -------
@@ -210,8 +209,8 @@ def judge_triplets(
     return {kind: outcomes[kind] for kind in (KINDS if trained_on is not None else KINDS[:1])}
 
 
-class _Judged:
-    """Shares of each query in the right order, by everything that is compared."""
+class _Evaluation:
+    """Shares of each query in the right order, by every learner and baseline."""
 
     def __init__(self, learners: list[str], Q: Rows, P: Rows) -> None:
         self._learners, self._Q, self._P = learners, Q, P
@@ -224,51 +223,52 @@ class _Judged:
         self._values: dict[str, list[np.ndarray]] = {n: [] for n in (*self._baselines, *learners)}
         self._published = dict.fromkeys(learners, 0)
 
-    def add(self, judging: np.ndarray, taught: np.ndarray, found: dict[str, Any]) -> None:
-        """Judge what was learned in a split."""
+    def add(self, test: np.ndarray, train: np.ndarray, estimators: dict[str, Any]) -> None:
+        """Evaluate the estimators of a split."""
         seen = np.zeros(self._P.shape[0], dtype=bool)
-        seen[taught[:, 1]] = True
-        held = _held_out(judging, seen, self._Q, self._P)
+        seen[train[:, 1]] = True
+        held_out = _held_out(test, seen, self._Q, self._P)
         for title, similarity in self._baselines.items():
-            shares = held.without_ranking() if similarity is None else held(similarity)
+            shares = held_out.without_ranking() if similarity is None else held_out(similarity)
             self._values[title].append(shares)
-        for name, learner in found.items():
+        for name, learner in estimators.items():
             shares = self._values[self._start][-1]
             if learner.validation_["published"]:
                 self._published[name] += 1
-                moved = _stored(learner, self._P)
-                judge_by = held
-                if moved is not self._P:
-                    judge_by = _held_out(judging, seen, self._Q, moved)
-                shares = judge_by(learner.similarity_)
+                stored = _stored(learner, self._P)
+                unmoved = stored is self._P
+                on = held_out if unmoved else _held_out(test, seen, self._Q, stored)
+                shares = on(learner.similarity_)
             self._values[name].append(shares)
 
-    def concluded(self, fit_whole: Callable[[str], Any], work: LongWork) -> TripletSelection:
+    def conclude(self, fit_whole: Callable[[str], Any], work: LongWork) -> TripletSelection:
         """Return the best learner, fitted on everything, if it beats the start; else the start."""
         n_splits = len(self._values[self._start])
         if n_splits == 0:
             why = "no query could be held out"
             if work.interrupted:
                 why = "Ctrl-C came before a split was finished"
-            return self._selection({}, START, None, _nothing(), unjudged(why), None)
+            verdict = f"Kept the start: {why}, so no learner could be evaluated."
+            return self._selection({}, START, None, _no_outcomes(), verdict, None)
         values = {name: np.concatenate(parts, axis=-1) for name, parts in self._values.items()}
         candidates = np.array([values[name] for name in self._learners])[:, None]
-        verdict = judge(values[self._start], candidates)
-        best = self._learners[verdict.form]
-        if not verdict.passes:
+        decision = judge(values[self._start], candidates)
+        best = self._learners[decision.form]
+        if not decision.passes:
             best = max(self._learners, key=lambda name: float(values[name][0].mean()))
         outcomes = judge(values[self._start], values[best][None, None], "allow").outcomes
         title = TRIPLET_LEARNERS[best].title
-        if not verdict.passes:
-            work.advance()  # there is nothing to fit on everything
-            sentence = kept(title, outcomes, left_its_start=self._published[best] > 0)
-            return self._selection(values, START, None, outcomes, sentence, best)
+        if not decision.passes:
+            work.advance()  # the last fit is not needed
+            verdict = start_kept(title, outcomes, left_its_start=self._published[best] > 0)
+            return self._selection(values, START, None, outcomes, verdict, best)
         estimator = fit_whole(best)
         work.advance()
         if not estimator.validation_["published"]:
-            sentence = kept_at_last(title, outcomes, estimator.validation_)
-            return self._selection(values, START, None, outcomes, sentence, best)
-        return self._selection(values, best, estimator, outcomes, saved(title, outcomes), best)
+            verdict = start_kept_by_learner(title, outcomes, estimator.validation_)
+            return self._selection(values, START, None, outcomes, verdict, best)
+        verdict = learner_saved(title, outcomes)
+        return self._selection(values, best, estimator, outcomes, verdict, best)
 
     def _selection(
         self,
@@ -276,7 +276,7 @@ class _Judged:
         chosen: str,
         estimator: Any,
         outcomes: dict[str, Outcome],
-        sentence: str,
+        verdict: str,
         best: str | None,
     ) -> TripletSelection:
         rows = [self._row(name, shares, chosen) for name, shares in values.items()]
@@ -293,12 +293,12 @@ class _Judged:
             chosen,
             self._start_form() if estimator is None else estimator,
             validation,
-            sentence,
+            verdict,
             tuple(self._notes(values, chosen, estimator)),
         )
 
     def _row(self, name: str, values: np.ndarray, chosen: str) -> dict[str, Any]:
-        figures = summarized(values)
+        figures = summarize(values)
         row = {"name": name, "kind": START if name == self._start else "baseline"}
         if name in self._published:
             row = {"name": TRIPLET_LEARNERS[name].title, "kind": "learned"}
@@ -315,23 +315,23 @@ class _Judged:
         for name in self._baselines:
             if saved_values is None or name == self._start:
                 continue
-            verdict = judge(saved_values, values[name][None, None], "allow")
-            if verdict.passes:
-                start, learned, error, _ = verdict.outcomes["overall"]
+            decision = judge(saved_values, values[name][None, None], "allow")
+            if decision.passes:
+                start, learned, error, _ = decision.outcomes["overall"]
                 yield (
-                    f"{name} puts more comparisons in the right order than what was saved: "
+                    f"{name} puts more comparisons in the right order than the saved model: "
                     f"{learned:.3f} and {start:.3f} (± {error:.3f})."
                 )
         if estimator is None and self._start == _NO_RANKING:
             yield (
-                "Queries and items differ in width, so that the start has no ranking: the model "
-                "gives every item the same score."
+                "Queries and items differ in width, so the start has no ranking: the model gives "
+                "every item the same score."
             )
         if getattr(estimator, "offsets_", None) is not None:
             offsets = estimator.offsets_
             yield (
-                f"{len(offsets)} judged items move a step of {offsets.gamma:g} towards their "
-                "queries: store what offsets_.apply(ids, items) gives."
+                f"{len(offsets)} judged items move toward their queries by a step of "
+                f"{offsets.gamma:g}: store offsets_.apply(ids, items)."
             )
 
     def _start_form(self) -> Bilinear:
@@ -347,7 +347,7 @@ def _sides(queries: Any, items: Any) -> tuple[Rows, Rows]:
 
 
 def _closer_items(triplets: Any, P: Rows) -> np.ndarray:
-    """Return the closer items of triplets whose queries may be anywhere."""
+    """Return the closer items of triplets, whose queries may be of another table."""
     given = np.asarray(triplets)
     if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
         raise ValueError("trained_on must be row numbers in three columns, as triplets are.")
@@ -366,12 +366,12 @@ def _comparable(Q: Rows, P: Rows) -> bool:
 def _splits(
     hold: HoldOut, triplets: np.ndarray, n_splits: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield which triplets are learned from, and which judge, where there are both."""
+    """Yield masks of the training and test triplets of each split that has both."""
     for split in range(n_splits):
-        taught = hold.learns_from(triplets[:, 0], triplets[:, 1], split)
-        judging = hold.queries[triplets[:, 0]] == split
-        if taught.any() and judging.any():
-            yield taught, judging
+        train = hold.learns_from(triplets[:, 0], triplets[:, 1], split)
+        test = hold.queries[triplets[:, 0]] == split
+        if train.any() and test.any():
+            yield train, test
 
 
 def _held_out(triplets: np.ndarray, seen: np.ndarray, Q: Rows, P: Rows) -> HeldOutTriplets:
@@ -379,10 +379,10 @@ def _held_out(triplets: np.ndarray, seen: np.ndarray, Q: Rows, P: Rows) -> HeldO
 
 
 def _stored(learner: Any, P: Rows) -> Rows:
-    """Return the items as they would be stored: those that a learner moves are moved."""
+    """Return the items with the offsets of a learner applied."""
     offsets = getattr(learner, "offsets_", None)
     return P if offsets is None else offsets.apply(range(P.shape[0]), P)
 
 
-def _nothing() -> dict[str, Outcome]:
+def _no_outcomes() -> dict[str, Outcome]:
     return judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0))).outcomes

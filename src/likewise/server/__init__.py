@@ -1,6 +1,6 @@
-"""A server that learns: search, feedback, teaching and the explorer, over HTTP.
+"""An HTTP server that searches, learns from feedback and explains what it learned.
 
-``likewise serve MODEL --items FILE`` starts one; `Client` talks to it.
+``likewise serve MODEL --items FILE`` starts it, and `Client` sends requests to it.
 """
 
 from typing import TYPE_CHECKING, Any

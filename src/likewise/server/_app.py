@@ -1,4 +1,4 @@
-"""The application: routes, errors and everything around them."""
+"""The application: routes, error responses and middleware."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,28 +9,28 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from likewise.server._metrics import Metrics
 from likewise.server._service import Service
 from likewise.server._settings import Settings
-from likewise.server.api import _routes as api_routes
-from likewise.server.api._middleware import Safety
+from likewise.server.api import _monitoring, _routes
+from likewise.server.api._middleware import AccessControl, BodyLimit, Responses
+from likewise.server.api._monitoring import Metrics
 from likewise.server.api._state import State
-from likewise.server.explorer import _routes as explorer_routes
-from likewise.server.explorer import _site
-from likewise.server.store._records import (
-    KeyTakenError,
-    NotPossibleError,
-    NotThereError,
-    StoreAwayError,
-    WrongRequestError,
+from likewise.server.explorer import _pages
+from likewise.server.explorer import _routes as _explorer_routes
+from likewise.server.store import (
+    AlreadyExists,
+    InvalidRequest,
+    NotFound,
+    NotSupported,
+    StoreUnavailable,
 )
 
 _STATUS: dict[type[Exception], int] = {
-    NotThereError: 404,
-    KeyTakenError: 409,
-    NotPossibleError: 409,
-    StoreAwayError: 503,
-    WrongRequestError: 422,
+    NotFound: 404,
+    AlreadyExists: 409,
+    NotSupported: 409,
+    InvalidRequest: 422,
+    StoreUnavailable: 503,
 }
 
 
@@ -51,9 +51,8 @@ def create_app(settings: Settings) -> FastAPI:
     >>> app.title
     'likewise'
     """
-    service = Service(settings)
     metrics = Metrics()
-    state = State(service, metrics)
+    state = State(Service(settings), metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -63,20 +62,23 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = FastAPI(
         title="likewise",
-        description="A similarity that is searched, taught and explained.",
+        description="Search by a similarity, teach it and explain it.",
         version=_version(),
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
     )
     app.state.likewise = state
-    for module in (api_routes, explorer_routes, _site):
+    for module in (_routes, _explorer_routes, _monitoring, _pages):
         app.include_router(module.router)
+    app.mount("/web", _pages.static_files)
     for kind, status in _STATUS.items():
-        app.add_exception_handler(kind, _answer_with(status))
-    app.add_exception_handler(RequestValidationError, _say_what_is_wrong)
-    app.add_exception_handler(HTTPException, _say_in_our_shape)
-    app.add_middleware(Safety, settings=settings, observe=metrics.observe)
+        app.add_exception_handler(kind, _error_handler(status))
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_bytes)
+    app.add_middleware(AccessControl, settings=settings)
+    app.add_middleware(Responses, timeout=settings.timeout, observe=metrics.observe)
     return app
 
 
@@ -86,7 +88,7 @@ def _version() -> str:
     return __version__
 
 
-def _answer_with(status: int) -> Any:
+def _error_handler(status: int) -> Any:
     async def answer(request: Request, error: Exception) -> JSONResponse:
         headers = {"retry-after": "1"} if status == 503 else None
         return JSONResponse({"error": str(error)}, status, headers)
@@ -94,15 +96,15 @@ def _answer_with(status: int) -> Any:
     return answer
 
 
-async def _say_what_is_wrong(request: Request, error: Exception) -> JSONResponse:
-    """Name the first thing that does not fit; what was sent is not sent back."""
+async def _validation_error(request: Request, error: Exception) -> JSONResponse:
+    """Return the first error of a request, without its input."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if isinstance(part, int | str))
-    said = str(first["msg"]).removeprefix("Value error, ")
-    return JSONResponse({"error": f"{where[:200]}: {said[:500]}."}, 422)
+    message = str(first["msg"]).removeprefix("Value error, ")
+    return JSONResponse({"error": f"{where[:200]}: {message[:500]}."}, 422)
 
 
-async def _say_in_our_shape(request: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)

@@ -1,4 +1,4 @@
-"""A client of the server: one method a route, typed answers."""
+"""A client of the server, with a method for each route and typed responses."""
 
 from collections.abc import Iterable, Sequence
 from time import monotonic, sleep
@@ -10,32 +10,32 @@ from pydantic import BaseModel
 
 from likewise.exceptions import require_extra
 from likewise.server.api import _schemas as schemas
-from likewise.server.store._records import ItemId
+from likewise.server.store import ItemId
 
-Answer = TypeVar("Answer", bound=BaseModel)
-Asked = ItemId | Sequence[float]
+Response = TypeVar("Response", bound=BaseModel)
+QueryLike = ItemId | Sequence[float]
 
-_TRIES = 6
-_LATER = (429, 503)
+_MAX_ATTEMPTS = 6
+_RETRY_STATUS = (429, 503)
 
 
 class ServerError(RuntimeError):
-    """What the server refused, in its own words.
+    """The server's error response.
 
     Attributes
     ----------
     status : int
     """
 
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
         self.status = status
 
 
 class Client:
-    """Talks to a server.
+    """A client of a server.
 
-    Requests that the server puts off (429, 503) and feedback whose answer was lost are sent again,
+    Requests that the server postpones (429, 503) and feedback whose response was lost are repeated,
     which is safe: feedback always has a key.
 
     Parameters
@@ -43,7 +43,7 @@ class Client:
     address : str, default="http://127.0.0.1:8000"
     token : str, optional
     timeout : float, default=30.0
-        Seconds to wait for an answer.
+        Seconds to wait for a response.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._http.close()
 
     def search(
@@ -85,10 +85,10 @@ class Client:
         k: int = 10,
         filter: dict[str, Any] | None = None,
         version: int | None = None,
-    ) -> schemas.SearchAnswer:
-        """Find the items most alike to a stored item, a vector or a text."""
+    ) -> schemas.SearchResponse:
+        """Find the items most similar to an item, a vector or a text."""
         body = _query(id, vector, text, version) | {"k": k, "filter": filter}
-        return self._post(schemas.SearchAnswer, "/v1/search", body)
+        return self._post(schemas.SearchResponse, "/v1/search", body)
 
     def score(
         self,
@@ -98,10 +98,10 @@ class Client:
         vector: Sequence[float] | None = None,
         text: str | None = None,
         version: int | None = None,
-    ) -> schemas.ScoreAnswer:
-        """Score items with a query."""
+    ) -> schemas.ScoreResponse:
+        """Score items for a query."""
         body = _query(id, vector, text, version) | {"items": list(items)}
-        return self._post(schemas.ScoreAnswer, "/v1/score", body)
+        return self._post(schemas.ScoreResponse, "/v1/score", body)
 
     def explain(
         self,
@@ -112,36 +112,36 @@ class Client:
         text: str | None = None,
         top: int = 10,
         version: int | None = None,
-    ) -> schemas.ExplainAnswer:
-        """Say which features made the score of an item with a query."""
+    ) -> schemas.ExplainResponse:
+        """Return the features that contribute most to the score of an item for a query."""
         body = _query(id, vector, text, version) | {"item": item, "top": top}
-        return self._post(schemas.ExplainAnswer, "/v1/explain", body)
+        return self._post(schemas.ExplainResponse, "/v1/explain", body)
 
     def feedback(
         self,
-        triplets: Iterable[tuple[Asked, ItemId, ItemId]] = (),
+        triplets: Iterable[tuple[QueryLike, ItemId, ItemId]] = (),
         *,
-        clicks: Iterable[tuple[Asked, Sequence[ItemId], ItemId | Sequence[ItemId]]] = (),
+        clicks: Iterable[tuple[QueryLike, Sequence[ItemId], ItemId | Sequence[ItemId]]] = (),
         key: str | None = None,
     ) -> int:
-        """Teach by comparisons and clicks; return how many comparisons were written down.
+        """Send triplets and clicks; return the number of comparisons written to the journal.
 
         Parameters
         ----------
         triplets : (query, closer, farther)
             Ids of items; the query may be a vector.
         clicks : (query, shown, chose)
-            Ids in the order they were shown, and the one or those that were chosen.
+            Ids of the items shown, in order, and of the one or those that were chosen.
         key : str, optional
-            Under which to send the same again, or to undo it; one is made up where none is given.
+            Identifies the request, to repeat or undo it; by default a random one.
         """
         body = {
             "triplets": [
-                {"query": _asked(query), "closer": closer, "farther": farther}
+                {"query": _jsonable(query), "closer": closer, "farther": farther}
                 for query, closer, farther in triplets
             ],
             "clicks": [
-                {"query": _asked(query), "shown": list(shown), "chose": _asked(chose)}
+                {"query": _jsonable(query), "shown": list(shown), "chose": _jsonable(chose)}
                 for query, shown, chose in clicks
             ],
             "key": key or f"client-{uuid4()}",
@@ -149,21 +149,21 @@ class Client:
         return self._post(schemas.Accepted, "/v1/feedback", body).accepted
 
     def undo(self, key: str) -> int:
-        """Take back what was sent under a key; return how many comparisons it made."""
-        return self._ask(schemas.Undone, "DELETE", f"/v1/feedback/{quote(key, safe='')}").undone
+        """Undo the feedback under a key; return the number of its comparisons."""
+        return self._request(schemas.Undone, "DELETE", f"/v1/feedback/{quote(key, safe='')}").undone
 
     def feedback_state(self) -> schemas.FeedbackState:
-        """Return how many comparisons are written down, and how many are consumed."""
-        return self._ask(schemas.FeedbackState, "GET", "/v1/feedback")
+        """Return the number of comparisons in the journal, and of those consumed."""
+        return self._request(schemas.FeedbackState, "GET", "/v1/feedback")
 
     def wait(self, seconds: float = 30.0) -> schemas.FeedbackState:
-        """Wait until all feedback is consumed, so many seconds at most."""
-        until = monotonic() + seconds
+        """Wait until all feedback is consumed, or raise TimeoutError."""
+        deadline = monotonic() + seconds
         while True:
             state = self.feedback_state()
             if state.applied >= state.acknowledged:
                 return state
-            if monotonic() >= until:
+            if monotonic() >= deadline:
                 raise TimeoutError(
                     f"{state.acknowledged - state.applied} comparisons were not consumed within "
                     f"{seconds:g} s."
@@ -171,71 +171,73 @@ class Client:
             sleep(0.05)
 
     def export(self, form: Literal["csv", "jsonl"] = "csv") -> str:
-        """Return all comparisons that were not taken back, as text."""
+        """Return all comparisons except undone ones, as text."""
         return str(self._send("GET", "/v1/feedback/export", params={"format": form}).text)
 
     def teach_next(
         self, strategy: Literal["informative", "random"] = "informative"
     ) -> schemas.Question:
-        """Return the comparison that is worth asking."""
-        return self._ask(schemas.Question, "GET", "/v1/teach/next", params={"strategy": strategy})
+        """Return the next question to ask a person."""
+        return self._request(
+            schemas.Question, "GET", "/v1/teach/next", params={"strategy": strategy}
+        )
 
     def models(self) -> schemas.Models:
         """Return all versions, the newest first."""
-        return self._ask(schemas.Models, "GET", "/v1/models")
+        return self._request(schemas.Models, "GET", "/v1/models")
 
     def promote(self, version: int) -> int:
-        """Make a version live; return the live one."""
-        return self._post(schemas.Live, f"/v1/models/{version}/promote").live
+        """Make a version live; return its number."""
+        return self._post(schemas.LiveVersion, f"/v1/models/{version}/promote").live
 
     def rollback(self, version: int) -> int:
-        """Go back to a version that was live, and stay there; return the live one."""
-        return self._post(schemas.Live, f"/v1/models/{version}/rollback").live
+        """Roll back to a version that was live, and suspend automatic promotion."""
+        return self._post(schemas.LiveVersion, f"/v1/models/{version}/rollback").live
 
     def items(self, after: int = 0, limit: int = 50, search: str = "") -> schemas.ItemsPage:
         """Return a page of items."""
-        asked = {"after": after, "limit": limit, "search": search}
-        return self._ask(schemas.ItemsPage, "GET", "/v1/items", params=asked)
+        params = {"after": after, "limit": limit, "search": search}
+        return self._request(schemas.ItemsPage, "GET", "/v1/items", params=params)
 
-    def item(self, id: ItemId) -> schemas.Shown:
+    def item(self, id: ItemId) -> schemas.ItemView:
         """Return one item with its row."""
-        return self._ask(schemas.Shown, "GET", f"/v1/items/{quote(str(id), safe='')}")
+        return self._request(schemas.ItemView, "GET", f"/v1/items/{quote(str(id), safe='')}")
 
     def add_items(self, items: Iterable[dict[str, Any]]) -> int:
-        """Add items: ``{"id", "row"}`` or ``{"id", "vector"}``; return how many."""
+        """Add items, ``{"id", "row"}`` or ``{"id", "vector"}``; return their number."""
         return self._post(schemas.Changed, "/v1/items", {"items": list(items)}).changed
 
     def replace_items(self, items: Iterable[dict[str, Any]]) -> int:
-        """Replace items, given as in `add_items`; return how many."""
+        """Replace items, given as in `add_items`; return their number."""
         body = {"items": list(items)}
-        return self._ask(schemas.Changed, "PUT", "/v1/items", json=body).changed
+        return self._request(schemas.Changed, "PUT", "/v1/items", json=body).changed
 
     def remove_item(self, id: ItemId) -> None:
-        """Take an item out."""
-        self._ask(schemas.Changed, "DELETE", f"/v1/items/{quote(str(id), safe='')}")
+        """Remove an item."""
+        self._request(schemas.Changed, "DELETE", f"/v1/items/{quote(str(id), safe='')}")
 
-    def _post(self, kind: type[Answer], path: str, body: Any = None) -> Answer:
-        return self._ask(kind, "POST", path, json=body)
+    def _post(self, kind: type[Response], path: str, body: Any = None) -> Response:
+        return self._request(kind, "POST", path, json=body)
 
-    def _ask(self, kind: type[Answer], method: str, path: str, **given: Any) -> Answer:
-        return kind.model_validate_json(self._send(method, path, **given).content)
+    def _request(self, kind: type[Response], method: str, path: str, **options: Any) -> Response:
+        return kind.model_validate_json(self._send(method, path, **options).content)
 
-    def _send(self, method: str, path: str, **given: Any) -> Any:
-        for left in reversed(range(_TRIES)):
+    def _send(self, method: str, path: str, **options: Any) -> Any:
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             try:
-                answer = self._http.request(method, path, **given)
+                response = self._http.request(method, path, **options)
             except self._httpx.TransportError:
-                # Asking again changes nothing; feedback has a key; the rest may have been done.
-                if not left or not (method == "GET" or path.startswith("/v1/feedback")):
+                # GET is idempotent and feedback has a key; other requests may have been executed.
+                if not attempts_left or not (method == "GET" or path.startswith("/v1/feedback")):
                     raise
                 sleep(0.2)
                 continue
-            if answer.status_code not in _LATER or not left:
+            if response.status_code not in _RETRY_STATUS or not attempts_left:
                 break
-            sleep(min(float(answer.headers.get("retry-after", 1)), 5))
-        if answer.status_code >= 400:
-            raise ServerError(answer.status_code, _sentence(answer))
-        return answer
+            sleep(min(float(response.headers.get("retry-after", 1)), 5))
+        if response.status_code >= 400:
+            raise ServerError(response.status_code, _error_message(response))
+        return response
 
 
 def _query(id: Any, vector: Any, text: str | None, version: int | None) -> dict[str, Any]:
@@ -247,15 +249,15 @@ def _query(id: Any, vector: Any, text: str | None, version: int | None) -> dict[
     }
 
 
-def _asked(given: Any) -> Any:
-    """Return an id as it is, and a sequence or array as a list."""
-    if isinstance(given, str | int):
-        return given
-    return given.tolist() if hasattr(given, "tolist") else list(given)
+def _jsonable(value: Any) -> Any:
+    """Return an id unchanged, and a sequence or array as a list."""
+    if isinstance(value, str | int):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else list(value)
 
 
-def _sentence(answer: Any) -> str:
+def _error_message(response: Any) -> str:
     try:
-        return str(answer.json()["error"])
+        return str(response.json()["error"])
     except (ValueError, KeyError, TypeError):
-        return f"the server answered {answer.status_code}."
+        return f"the server answered {response.status_code}."

@@ -1,4 +1,4 @@
-"""Run the server until it is told to stop."""
+"""Run the server until it is stopped."""
 
 import os
 import socket
@@ -9,56 +9,56 @@ from typing import Any
 from likewise.exceptions import require_extra
 from likewise.server._settings import Settings
 
-_SECONDS_TO_FINISH = 10
-_MOST_AT_ONCE = 1_000
+_SHUTDOWN_SECONDS = 10
+_MAX_CONNECTIONS = 1_000
 
 
 def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: None) -> None:
-    """Serve until SIGINT or SIGTERM; requests that have begun are answered first.
+    """Serve until SIGINT or SIGTERM, and answer the running requests before stopping.
 
     Parameters
     ----------
     settings : Settings
-        With port 0 a free one is taken.
+        Port 0 selects a free port.
     on_ready : callable
-        Called with the address when the first request can be sent.
+        Called with the address when the server accepts requests.
     """
     uvicorn: Any = require_extra("uvicorn", "server", "a server")
     require_extra("fastapi", "server", "a server")
     from likewise.server._app import create_app
 
-    # A thread that works on feedback lets a search go first after so many seconds, not after 5 ms.
+    # A thread that handles feedback yields to a search after this many seconds instead of 5 ms.
     sys.setswitchinterval(0.0005)
-    with _listen(settings.host, settings.port) as listening:
+    with _listen(settings.host, settings.port) as listener:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        address = f"http://{host}:{listening.getsockname()[1]}"
+        address = f"http://{host}:{listener.getsockname()[1]}"
         config = uvicorn.Config(
             create_app(settings),
             access_log=False,
             log_level="warning",
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_MOST_AT_ONCE,
+            limit_concurrency=_MAX_CONNECTIONS,
             backlog=2048,
             timeout_keep_alive=65,
-            timeout_graceful_shutdown=_SECONDS_TO_FINISH,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
-        _server(config, lambda: on_ready(address)).run(sockets=[listening])
+        _server(config, lambda: on_ready(address)).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, since asyncio sends small answers at once on such sockets alone: else an answer
-    # in two parts waits 40 ms for the other side to acknowledge the first.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # asyncio sets TCP_NODELAY only on sockets with an explicit TCP protocol; without it a response
+    # in two parts waits 40 ms for the client to acknowledge the first.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
     except OSError as error:
-        listening.close()
-        raise OSError(f"cannot listen at {host}, port {port}: {error.strerror}.") from error
-    return listening
+        listener.close()
+        raise OSError(f"cannot listen on host {host}, port {port}: {error.strerror}.") from error
+    return listener
 
 
 def _server(config: Any, on_ready: Callable[[], None]) -> Any:

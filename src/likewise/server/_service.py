@@ -1,4 +1,4 @@
-"""Everything a server does, without HTTP: searches, feedback, items, versions."""
+"""The server without HTTP: searches, feedback, items and versions."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -6,377 +6,333 @@ from hashlib import sha256
 from math import isfinite
 from secrets import token_hex
 from threading import Event, Lock, Thread
-from time import sleep
 from typing import Any
 
 import numpy as np
 
 from likewise._files import to_bytes
-from likewise.index import Index
-from likewise.server._catalogue import Catalogue
-from likewise.server._live import Live, Version, fields_of
-from likewise.server._served import Served, begun, open_model
+from likewise.server._model import ServedModel, initialize_learner, open_model
 from likewise.server._settings import Settings
+from likewise.server._snapshot import Catalog, Snapshot, Version, item_fields
 from likewise.server.api import _schemas as schemas
-from likewise.server.api._feedback import digest_of, pages_of
-from likewise.server.api._schemas import MOST_FEATURES
-from likewise.server.learning._start import BASE
+from likewise.server.api._feedback import request_digest, to_pages
+from likewise.server.learning._initial import BASE_VERSION
 from likewise.server.learning._worker import LearningProcess
-from likewise.server.store._open import open_store
-from likewise.server.store._records import (
+from likewise.server.store import (
+    InvalidRequest,
     ItemId,
-    NotPossibleError,
-    NotThereError,
-    Pulse,
-    StoreAwayError,
+    NotFound,
+    NotSupported,
     StoredItem,
-    WrongRequestError,
+    StoreStatus,
+    StoreUnavailable,
+    open_store,
 )
 
-_LOOK_EVERY = 0.1  # seconds between looks at what others have changed in the store
-_QUICK = 2_000_000  # numbers to look at: about half a millisecond
+_POLL_SECONDS = 0.1
+_MAX_INLINE_NUMBERS = 2_000_000  # a search over so many numbers takes about half a millisecond
 
 
 class Service:
-    """A model, its items and its store, and a learner beside them.
+    """A model, its items and its store, with a learning process beside them.
 
     Parameters
     ----------
     settings : Settings
     learns : bool, default=True
-        Whether to start a learner.
+        Whether to start a learning process.
     """
 
     def __init__(self, settings: Settings, *, learns: bool = True) -> None:
         self.settings = settings
-        self.served = open_model(
+        self.model = open_model(
             settings.model, r=settings.r, image_shape=settings.image_shape, label=settings.label
         )
-        self.store = open_store(settings.place, schema=settings.schema)
+        self.store = open_store(settings.location, schema=settings.schema)
         try:
-            self._begin()
-            base = self._version(BASE)
-            self._index = base.index(settings.engine, Catalogue())
-            self.live = Live(self.served, base, Catalogue())
-            self._following = Lock()
-            self.follow()
+            self._initialize()
+            version, catalog = self._version(BASE_VERSION), Catalog()
+            self._index = version.build_index(settings.engine, catalog)
+            self.snapshot = Snapshot(self.model, version, catalog, self._index.snapshot)
+            self._refreshing = Lock()
+            self.refresh()
         except BaseException:
             self.store.close()
             raise
-        self.store_is_there = True
+        self.store_available = True
         self._stopping = Event()
-        self._follower = Thread(target=self._follow, name="following", daemon=True)
+        self._poller = Thread(target=self._poll, name="store-polling", daemon=True)
         self.learning: LearningProcess | None = None
-        if learns and self.why_not is None:
-            self.learning = LearningProcess(settings.place, settings.schema)
+        if learns and self.model.no_learning_reason is None:
+            self.learning = LearningProcess(settings.location, settings.schema)
 
     def start(self) -> None:
-        """Begin to learn and to follow the store."""
-        self._follower.start()
+        """Start learning, and polling the store."""
+        self._poller.start()
         if self.learning is not None:
             self.learning.start()
 
     def stop(self) -> None:
-        """End, with everything written down."""
+        """Stop the threads and the learning process, and close the store."""
         self._stopping.set()
-        if self._follower.is_alive():
-            self._follower.join()
+        if self._poller.is_alive():
+            self._poller.join()
         if self.learning is not None:
             self.learning.stop()
         self.store.close()
 
-    # Begin, and follow.
+    # The store, and snapshots of it.
 
-    def _begin(self) -> None:
-        """Take up the store, or fill a new one."""
+    def _initialize(self) -> None:
+        """Check that the store belongs to the model, or fill a new store."""
         digest = sha256(self.settings.model.read_bytes()).hexdigest()
         known = self.store.note("model")
         if known is not None and known != digest:
+            # The address of a database may contain a password.
+            in_postgres = self.store.kind == "postgresql"
+            location = "in PostgreSQL" if in_postgres else self.settings.location
             raise ValueError(
-                f"the store {self._place} belongs to another model than {self.settings.model}: "
+                f"the store {location} belongs to another model than {self.settings.model}: "
                 "give another --store."
             )
-        items = _read_items(self.settings, self.served)
+        items = _read_items(self.settings, self.model)
         if known is None:
-            width = self.served.n_item_features or (len(items[0][0][1]) if items else None)
+            width = self.model.n_item_features or (len(items[0][0][1]) if items else None)
             if width is None:
-                raise ValueError("items are needed: the model does not say how wide they are.")
-            if width > MOST_FEATURES:
-                raise ValueError(f"the items have {width} features; at most {MOST_FEATURES} do.")
-            start = None
-            if self.served.learner is not None:
-                learner = begun(self.served.learner, self.served.n_query_features or width, width)
-                start = to_bytes(learner)
-            self.store.begin({"model": digest}, to_bytes(self.served.similarity), start)
-        self.store.choose_learner(self.settings.learner)
+                raise ValueError("items are needed: the model does not define their width.")
+            if width > schemas.MAX_FEATURES:
+                raise ValueError(
+                    f"items have {width} features, but the limit is {schemas.MAX_FEATURES}."
+                )
+            state = None
+            if self.model.learner is not None:
+                n_query = self.model.n_query_features or width
+                state = to_bytes(initialize_learner(self.model.learner, n_query, width))
+            self.store.initialize({"model": digest}, to_bytes(self.model.similarity), state)
+        self.store.set_learner(self.settings.learner)
         if items is not None:
             rows, file_digest = items
             self.store.put_items(rows, digest=file_digest)
 
-    @property
-    def _place(self) -> str:
-        # A database's address may hold a password.
-        return "in PostgreSQL" if self.store.kind == "postgresql" else self.settings.place
-
-    def _follow(self) -> None:
-        while not self._stopping.wait(_LOOK_EVERY):
+    def _poll(self) -> None:
+        while not self._stopping.wait(_POLL_SECONDS):
             try:
-                self.follow()
-                self.store_is_there = True
-            except StoreAwayError:
-                self.store_is_there = False
+                self.refresh()
+                self.store_available = True
+            except StoreUnavailable:
+                self.store_available = False
 
-    def follow(self) -> Pulse:
-        """Take over what has changed in the store: items, and the live version."""
-        with self._following:
-            pulse, live = self.store.pulse(), self.live
-            catalogue, what = live.catalogue, live.what
-            if pulse.change != catalogue.change:
-                catalogue = self._changed(catalogue)
-            if pulse.live != what.number:
-                what = self._version(pulse.live)
-                self._index = self._index_by(what, catalogue)
-            if catalogue is not live.catalogue or what is not live.what:
-                # One assignment: whoever searches has the old one or the new one, whole.
-                self.live = Live(self.served, what, catalogue)
-            return pulse
+    def refresh(self) -> StoreStatus:
+        """Load changed items and a new live version from the store into a new snapshot."""
+        with self._refreshing:
+            status, snapshot = self.store.status(), self.snapshot
+            catalog, version = snapshot.catalog, snapshot.version
+            if status.change != catalog.change:
+                catalog = self._update_items(catalog)
+            if status.live != version.number:
+                version = self._version(status.live)
+                self._update_version(version, catalog)
+            if catalog is not snapshot.catalog or version is not snapshot.version:
+                # Atomic: a search sees the old snapshot or the new one.
+                self.snapshot = Snapshot(self.model, version, catalog, self._index.snapshot)
+            return status
 
-    def _index_by(self, what: Version, catalogue: Catalogue) -> Index:
-        """Return the index of a version that becomes live.
+    def _update_version(self, version: Version, catalog: Catalog) -> None:
+        """Index the items under a new version; where no item moves, swap the similarity."""
+        if version.offsets is None and self.snapshot.version.offsets is None:
+            self._index.swap(version.similarity)
+        else:
+            self._index = version.build_index(self.settings.engine, catalog)
 
-        Where no item moves, the similarity of the index is exchanged. Else another index is filled
-        beside it, so that no search sees a new similarity with old offsets.
-        """
-        if what.offsets is None and self.live.what.offsets is None:
-            return self._index.swap(what.similarity)
-        return what.index(self.settings.engine, catalogue)
-
-    def _changed(self, catalogue: Catalogue) -> Catalogue:
-        """Return the catalogue as the store has it now, and bring the index there."""
-        came, went, change = self.store.items_since(catalogue.change)
-        replaced, revisions = {str(item.id) for item in came}, set(went)
-        gone = [
+    def _update_items(self, catalog: Catalog) -> Catalog:
+        """Apply the store's changes to the index, and return the new catalog."""
+        added, retired, change = self.store.items_since(catalog.change)
+        replaced, retired_revisions = {str(item.id) for item in added}, set(retired)
+        removed = [
             name
-            for name, item in catalogue.items.items()
-            if item.revision in revisions and name not in replaced
+            for name, item in catalog.by_id.items()
+            if item.revision in retired_revisions and name not in replaced
         ]
-        for known in (False, True):
-            items = [item for item in came if (str(item.id) in catalogue.items) is known]
+        for exists, put in ((False, self._index.add), (True, self._index.update)):
+            items = [item for item in added if (str(item.id) in catalog.by_id) is exists]
             if items:
-                put = self._index.update if known else self._index.add
                 rows = np.array([item.vector for item in items])
-                put([str(item.id) for item in items], rows, fields_of(items))
-        if gone:
-            self._index.remove(gone)
-        return catalogue.after(came, set(gone), change)
+                put([str(item.id) for item in items], rows, item_fields(items))
+        if removed:
+            self._index.remove(removed)
+        return catalog.updated(added, set(removed), change)
 
     @lru_cache(maxsize=4)  # noqa: B019 (a server has one service)
     def _version(self, number: int) -> Version:
-        return Version.read(number, self.store.files(number))
+        return Version.from_files(number, self.store.version_files(number))
 
-    def at(self, version: int | None) -> Live:
-        """Return what answers now, or what would with another version."""
-        live = self.live
-        if version is None or version == live.version:
-            return live
-        return self._at(version, live.catalogue)
-
-    @lru_cache(maxsize=2)  # noqa: B019 (a server has one service)
-    def _at(self, version: int, catalogue: Catalogue) -> Live:
-        return Live(self.served, self._version(version), catalogue)
-
-    @property
-    def why_not(self) -> str | None:
-        """Why nothing can be learned; None where it can."""
-        return self.served.why_not
-
-    # Ask.
-
-    def search(self, asked: schemas.SearchRequest) -> schemas.SearchAnswer:
-        """Find the items most alike to a query."""
-        live = self._knowing(asked)
-        own = None if asked.id is None else str(asked.id)
-        live, found = self._find(live, live.query_row(asked), asked.k + 1, asked.filter)
-        items = live.catalogue.items
-        kept = [(items[name], score) for name, score in found if name != own and name in items]
-        return schemas.SearchAnswer(matches=_matches(kept[: asked.k]), model=live.version)
-
-    def is_quick(self, asked: schemas.SearchRequest) -> bool:
-        """Tell whether a search takes less time than handing it to another thread and back."""
-        live = self.live
-        known = asked.id is None or str(asked.id) in live.catalogue.items
-        plain = asked.text is None and asked.version is None and asked.filter is None
-        return known and plain and len(live.catalogue) * (live.n_item_features or 0) <= _QUICK
-
-    def _find(
-        self, live: Live, row: np.ndarray, k: int, where: dict[str, Any] | None
-    ) -> tuple[Live, list[tuple[str, float]]]:
-        """Search; return also what has searched, since another version may have come meanwhile."""
-        if live.version != self.live.version:
-            return live, _searched(self._index_of(live.version, live.catalogue), row, k, where)
-        while True:
-            live, index = self.live, self._index
-            if index.similarity is live.similarity:
-                found = _searched(index, row, k, where)
-                if index.similarity is live.similarity:
-                    return live, found
-            sleep(0.001)  # the one has been exchanged, the other is about to be
+    def snapshot_at(self, version: int | None) -> Snapshot:
+        """Return the present items under a version; None is the live one."""
+        snapshot = self.snapshot
+        if version is None or version == snapshot.version.number:
+            return snapshot
+        return self._snapshot_at(version, snapshot.catalog)
 
     @lru_cache(maxsize=2)  # noqa: B019 (a server has one service)
-    def _index_of(self, version: int, catalogue: Catalogue) -> Index:
-        """Return the items under another version than the live one."""
-        return self._version(version).index("exact", catalogue)
+    def _snapshot_at(self, number: int, catalog: Catalog) -> Snapshot:
+        return Snapshot(self.model, self._version(number), catalog)
 
-    def score(self, asked: schemas.ScoreRequest) -> schemas.ScoreAnswer:
-        """Score some items with a query."""
-        live = self._knowing(asked, *asked.items)
-        items = [live.catalogue.item(name) for name in asked.items]
-        scores = live.scores(live.query_row(asked), live.what.moved(items))[0].tolist()
-        pairs = zip(items, scores, strict=True)
-        return schemas.ScoreAnswer(scores=_matches(pairs), model=live.version)
+    # Queries.
 
-    def explain(self, asked: schemas.ExplainRequest) -> schemas.ExplainAnswer:
-        """Say why an item scores as it does."""
-        live = self._knowing(asked, asked.item)
-        item = live.catalogue.item(asked.item)
-        why = live.explain(live.query_row(asked), item, asked.top)
-        if not isfinite(why.score):
-            raise WrongRequestError(
-                "the score is beyond the range of numbers: scale the query down."
-            )
-        return schemas.ExplainAnswer(
-            score=why.score,
-            terms=[schemas.Term(**term._asdict()) for term in why],
-            rest=why.rest,
-            model=live.version,
+    def search(self, request: schemas.SearchRequest) -> schemas.SearchResponse:
+        """Find the items most similar to a query."""
+        snapshot = self._snapshot_for(request)
+        own = None if request.id is None else str(request.id)
+        matches = snapshot.search(snapshot.query_row(request), request.k + 1, request.filter)
+        others = [(item, score) for item, score in matches if str(item.id) != own]
+        return schemas.SearchResponse(
+            matches=_matches(others[: request.k]), model=snapshot.version.number
         )
 
-    def _knowing(self, asked: schemas.Query, *names: ItemId) -> Live:
-        """Return what answers a query; where it names an unknown item, look for it first."""
-        wanted = names if asked.id is None else (asked.id, *names)
-        if any(str(name) not in self.live.catalogue.items for name in wanted):
-            self.follow()
-        return self.at(asked.version)
+    def is_fast(self, request: schemas.SearchRequest) -> bool:
+        """Whether a search takes less time than passing it to another thread."""
+        snapshot = self.snapshot
+        known = request.id is None or str(request.id) in snapshot.catalog.by_id
+        plain = request.text is None and request.version is None and request.filter is None
+        n_numbers = len(snapshot.catalog) * (snapshot.n_item_features or 0)
+        return known and plain and n_numbers <= _MAX_INLINE_NUMBERS
+
+    def score(self, request: schemas.ScoreRequest) -> schemas.ScoreResponse:
+        """Score items for a query."""
+        snapshot = self._snapshot_for(request, *request.items)
+        items = [snapshot.catalog.item(name) for name in request.items]
+        rows = snapshot.version.item_rows(items)
+        scores = snapshot.similarity.score(snapshot.query_row(request), rows)[0].tolist()
+        pairs = zip(items, scores, strict=True)
+        return schemas.ScoreResponse(scores=_matches(pairs), model=snapshot.version.number)
+
+    def explain(self, request: schemas.ExplainRequest) -> schemas.ExplainResponse:
+        """Explain the score of an item for a query."""
+        snapshot = self._snapshot_for(request, request.item)
+        item = snapshot.catalog.item(request.item)
+        explanation = snapshot.explain(snapshot.query_row(request), item, request.top)
+        _check_finite(explanation.score)
+        return schemas.ExplainResponse(
+            score=explanation.score,
+            terms=[schemas.Term(**term._asdict()) for term in explanation],
+            rest=explanation.rest,
+            model=snapshot.version.number,
+        )
+
+    def _snapshot_for(self, query: schemas.Query, *names: ItemId) -> Snapshot:
+        """Return the snapshot for a query; refresh first if it names an unknown item."""
+        wanted = names if query.id is None else (query.id, *names)
+        if any(str(name) not in self.snapshot.catalog.by_id for name in wanted):
+            self.refresh()
+        return self.snapshot_at(query.version)
 
     def served_recall(self, n_queries: int, k: int) -> schemas.ServedRecall:
-        """Measure the share of the truly best items that a search finds."""
-        live = self.live
-        names = [str(live.catalogue.list[place].id) for place in live.catalogue.sample(n_queries)]
+        """Measure the share of the best items that a search finds."""
+        snapshot = self.snapshot
+        items = snapshot.catalog.items
+        names = [str(items[row].id) for row in snapshot.catalog.sample(n_queries)]
+        recall = snapshot.index.served_recall(names, k)
         return schemas.ServedRecall(
-            recall=self._index.served_recall(names, k),
-            k=k,
-            n_queries=len(names),
-            engine=self.engine,
+            recall=recall, k=k, n_queries=len(names), engine=snapshot.index.engine
         )
 
-    @property
-    def engine(self) -> str:
-        """What searches."""
-        return self._index.engine
+    # Feedback.
 
-    # Teach.
-
-    def feedback(self, body: schemas.FeedbackRequest) -> int:
-        """Write feedback down; return how many comparisons it makes."""
-        self.refuse_unless_learning()
-        key, digest = body.key or f"auto-{token_hex(16)}", digest_of(body)
-        known = self.store.known_answer(key, digest) if body.key is not None else None
+    def feedback(self, request: schemas.FeedbackRequest) -> int:
+        """Write feedback to the journal, and return the number of its comparisons."""
+        self.check_learning()
+        key, digest = request.key or f"auto-{token_hex(16)}", request_digest(request)
+        known = self.store.accepted_count(key, digest) if request.key is not None else None
         if known is not None:
             return known
-        live = self.live
-        pages = pages_of(
-            body,
+        snapshot = self.snapshot
+        pages = to_pages(
+            request,
             self.item,
-            self.served.n_query_features or live.n_item_features,
-            ids_are_queries=live.items_are_queries,
+            self.model.n_query_features or snapshot.n_item_features,
+            ids_are_queries=snapshot.items_are_queries,
         )
         accepted = self.store.append(key, digest, pages)
-        self._wake()
+        self._wake_learner()
         return accepted
 
     def undo(self, key: str) -> int:
-        """Take feedback back; return how many comparisons it made."""
+        """Undo feedback, and return the number of its comparisons."""
         undone = self.store.undo(key)
-        self._wake()
+        self._wake_learner()
         return undone
 
-    def refuse_unless_learning(self) -> None:
-        """Say why nothing can be learned, where nothing can."""
-        if self.why_not is not None:
-            raise NotPossibleError(self.why_not)
+    def check_learning(self) -> None:
+        """Raise an error if the model cannot learn."""
+        if self.model.no_learning_reason is not None:
+            raise NotSupported(self.model.no_learning_reason)
 
-    def _wake(self) -> None:
+    def _wake_learner(self) -> None:
         if self.learning is not None:
             self.learning.wake()
 
     # Items and versions.
 
     def item(self, name: ItemId) -> StoredItem:
-        """Return an item, also one that came a moment ago."""
-        if str(name) not in self.live.catalogue.items:
-            self.follow()
-        return self.live.catalogue.item(name)
+        """Return an item, also one that another server has just added."""
+        if str(name) not in self.snapshot.catalog.by_id:
+            self.refresh()
+        return self.snapshot.catalog.item(name)
 
-    def put_items(self, new: Sequence[schemas.NewItem], *, add: bool) -> int:
+    def put_items(self, items: Sequence[schemas.NewItem], *, add: bool) -> int:
         """Add items, or replace them."""
-        if len({str(item.id) for item in new}) < len(new):
-            raise WrongRequestError("items holds an id twice; ids must differ.")
-        width = self.live.n_item_features
+        if len({str(item.id) for item in items}) < len(items):
+            raise InvalidRequest("items contains an id twice; ids must be unique.")
+        width = self.snapshot.n_item_features
         rows = []
-        for item in new:
-            name, vector, row = self.served.new_item(item.id, item.vector, item.row)
+        for item in items:
+            name, vector, row = self.model.convert_item(item.id, item.vector, item.row)
             if width is not None and len(vector) != width:
-                raise WrongRequestError(
+                raise InvalidRequest(
                     f"item {name!r} has {len(vector)} features, but the others have {width}."
                 )
             rows.append((name, vector, row))
         changed = self.store.put_items(rows, add=add, replace=not add)
-        self.follow()
+        self.refresh()
         return changed
 
     def remove_item(self, name: ItemId) -> None:
-        """Take an item out."""
+        """Remove an item."""
         self.store.remove_item(name)
-        self.follow()
+        self.refresh()
 
-    def make_live(self, version: int, *, back: bool) -> int:
-        """Let a version answer from now on."""
+    def make_live(self, version: int, *, rollback: bool) -> int:
+        """Make a version live."""
         if version > 2**31:
-            raise NotThereError(f"there is no version {version}.")
-        self.store.make_live(version, back=back)
-        return self.follow().live
+            raise NotFound(f"there is no version {version}.")
+        self.store.make_live(version, rollback=rollback)
+        return self.refresh().live
 
 
-def _read_items(settings: Settings, served: Served) -> tuple[list[Any], str] | None:
-    """Return the items of the file, and what tells it from another; None where there is none."""
+def _read_items(settings: Settings, model: ServedModel) -> tuple[list[Any], str] | None:
+    """Return the items of the file and its digest; None if there is no file."""
     from likewise.tables import read_table
 
     if settings.items is None:
         return None
     table = read_table(settings.items)
     path = settings.items
-    told = path.read_bytes() if path.is_file() else str(path).encode()
+    content = path.read_bytes() if path.is_file() else str(path).encode()
     rows = table.rows
     if settings.label is None and table.labels is not None and hasattr(rows, "append_column"):
         import pyarrow
 
         rows = rows.append_column(table.target, pyarrow.array(table.labels.tolist()))
-    return list(served.new_items(rows)), sha256(told).hexdigest()
-
-
-def _searched(
-    index: Index, row: np.ndarray, k: int, where: dict[str, Any] | None
-) -> list[tuple[str, float]]:
-    if not len(index):
-        return []
-    try:
-        return index.search(row, min(k, len(index)), where).row(0)
-    except ValueError as error:  # an unknown column in `where`, or numbers beyond all measure
-        raise WrongRequestError(str(error)) from error
+    return list(model.convert_table(rows)), sha256(content).hexdigest()
 
 
 def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[schemas.Match]:
     matches = [schemas.Match(id=item.id, score=score) for item, score in pairs]
-    if not all(isfinite(match.score) for match in matches):
-        raise WrongRequestError("the scores are beyond the range of numbers: scale the query down.")
+    for match in matches:
+        _check_finite(match.score)
     return matches
+
+
+def _check_finite(score: float) -> None:
+    if not isfinite(score):
+        raise InvalidRequest("a score overflows: scale the query down.")

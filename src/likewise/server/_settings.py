@@ -1,4 +1,4 @@
-"""What a server is told."""
+"""The settings of a server."""
 
 import os
 from dataclasses import dataclass
@@ -6,44 +6,44 @@ from ipaddress import ip_address
 from pathlib import Path
 
 LEARNERS = ("ridge", "aroma")
-_SHORTEST_TOKEN = 16
+_MIN_TOKEN_LENGTH = 16
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to serve, where, and within which limits.
+    """The model, the address and the limits of a server.
 
     Parameters
     ----------
     model : path-like
         A model file.
     items : path-like, optional
-        A table with a column ``id``; its rows are the items. Not needed where the store has them.
+        A table of items with a column ``id``. Not needed where the store contains the items.
     store : str, optional
         A file, or ``postgresql://...``; by default a file beside the model.
     schema : str, default="likewise"
-        Of a PostgreSQL store: one for each model.
+        The schema of a PostgreSQL store; every model needs its own.
     host, port : str and int, default="127.0.0.1" and 8000
-        Any host but this machine itself needs a token.
+        A host that other machines can reach requires a token.
     token : str, optional
-        What every request must bring, as ``Authorization: Bearer``.
+        The token that every request must send as ``Authorization: Bearer``.
     engine : str, default="auto"
-        What searches: as in `likewise.Index`.
+        The search engine, as in `likewise.Index`.
     learner : {"ridge", "aroma"}, default="ridge"
-        What learns from feedback; another one than before begins again with the first feedback.
+        What learns from feedback; a change of the learner restarts it from the first feedback.
     r : float, default=10.0
-        AROMA's, where learning starts afresh: a few comparisons should improve what is there, and
-        not turn it upside down (see ``python -m benchmarks teach``).
+        AROMA's r where it starts from a similarity. A large value keeps the first comparisons from
+        changing the similarity too much (see ``python -m benchmarks teach``).
     image_shape : (int, int), optional
-        Where the numbers of the items are pixels.
+        The shape of items that are images.
     label : str, optional
-        A column of the items that is shown, and not compared.
-    most_bytes : int, default=4_000_000
-        Of the body of a request.
+        A column of the items that is shown and not compared.
+    max_bytes : int, default=4_000_000
+        Size limit of a request body.
     feedback_rate : float, default=200.0
-        Requests with feedback a second that a client may send, for long.
+        Sustained limit of a client's feedback requests per second.
     timeout : float, default=30.0
-        Seconds a request may take.
+        Time limit of a request in seconds.
     """
 
     model: Path
@@ -58,7 +58,7 @@ class Settings:
     r: float = 10.0
     image_shape: tuple[int, int] | None = None
     label: str | None = None
-    most_bytes: int = 4_000_000
+    max_bytes: int = 4_000_000
     feedback_rate: float = 200.0
     timeout: float = 30.0
 
@@ -68,23 +68,25 @@ class Settings:
             object.__setattr__(self, "items", Path(self.items))
         if not 0 <= self.port < 65_536:
             raise ValueError(f"port must be from 0 to 65535, but {self.port} was given.")
-        if self.token is not None and len(self.token) < _SHORTEST_TOKEN:
+        if self.token is not None and len(self.token) < _MIN_TOKEN_LENGTH:
             raise ValueError(
-                f"token must have at least {_SHORTEST_TOKEN} characters, but {len(self.token)} "
+                f"token must have at least {_MIN_TOKEN_LENGTH} characters, but {len(self.token)} "
                 "were given."
             )
         if not self.is_local and self.token is None:
             raise ValueError(
-                f"host {self.host} can be reached from elsewhere, so a token is needed: give "
-                "--token, or LIKEWISE_TOKEN in the environment."
+                f"token is needed, because other machines can reach the host {self.host}: give "
+                "--token, or set LIKEWISE_TOKEN."
             )
         if self.learner not in LEARNERS:
             raise ValueError(
                 f"learner must be {' or '.join(LEARNERS)}, but {self.learner!r} was given."
             )
-        for name in ("most_bytes", "feedback_rate", "timeout", "r"):
+        for name in ("max_bytes", "feedback_rate", "timeout", "r"):
             if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, but {getattr(self, name)} was given.")
+                raise ValueError(
+                    f"{name} must be greater than 0, but {getattr(self, name)} was given."
+                )
 
     @property
     def is_local(self) -> bool:
@@ -97,8 +99,8 @@ class Settings:
             return False
 
     @property
-    def place(self) -> str:
-        """Where the store is."""
+    def location(self) -> str:
+        """The location of the store."""
         if self.store is not None:
             return self.store
         model = Path(os.path.realpath(self.model))

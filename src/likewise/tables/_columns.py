@@ -1,13 +1,13 @@
-"""Columns of every kind, as rows of numbers; what was done is stated, and stored as data."""
+"""Columns of any kind as rows of numbers; the encoding is described, and stored as data."""
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import hstack
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._validation import (
@@ -17,54 +17,53 @@ from likewise._validation import (
     is_sparse,
     unknown_name,
 )
-from likewise.tables._blocks import BLOCKS, Block, block_from
+from likewise.tables._blocks import BLOCKS, MAX_CATEGORIES, Block, block_from
 from likewise.tables._frame import Frame, as_frame, is_frame
 
 _SCALES = ("standard", "range", "none")
 _MISSING = ("impute", "refuse")
 _ID_NAMES = ("id", "_id", "uuid", "index", "", "unnamed: 0", "__index_level_0__")
-_MOST_CATEGORIES = 50
-_WORDS_OF_A_TEXT = 3  # on average; with fewer, values that all differ are names
-_DENSE = 256  # columns of which an array is no burden, and every learner takes it
+_TEXT_WORDS = 3  # on average; with fewer, values that all differ are names
+_MAX_DENSE = 256  # columns up to which tf-idf becomes an array, which every learner takes
 _PIXEL = r"(?:pixel|px)[_ ]?(?:\d+|\d+[_x]\d+)"
 
 
 class Columns(TransformerMixin, BaseEstimator):
-    r"""Turns the columns of a table into rows of numbers, the same way for every table to come.
+    r"""Encode the columns of a table as rows of numbers.
 
-    Numbers are scaled; few different words are categories and become a 0/1 column each; longer
-    texts become tf-idf; a column of vectors or pictures becomes its numbers. What a column is can
-    be seen from it, unless one of the parameters says.
+    Numbers are scaled; few different words are categories, with a 0/1 column each; longer texts
+    become tf-idf; vectors and images become their numbers. The kind of a column is inferred from
+    its values, unless a parameter names it.
 
     Parameters
     ----------
     scale : {"standard", "range", "none"}, default="standard"
-        What is done to numbers: mean 0 and deviation 1, the range 0 to 1, or nothing.
+        Scaling of numbers: mean 0 and deviation 1, the range 0 to 1, or none.
     missing : {"impute", "refuse"}, default="impute"
-        A missing number becomes the median of its column, a missing category none of those there
-        are, a missing text an empty one; or a table with missing cells is refused.
+        A missing number becomes the median of its column, a missing category has no column, a
+        missing text is empty; or a table with missing cells is refused.
     id : str, optional
-        The column that names the rows; one called ``id`` by default.
+        The column of row ids; one called ``id`` by default.
     numeric, categorical, text, image, ignore : sequences of str
-        Columns to take as such, whatever they look like.
+        Columns of these kinds, whatever their values.
     image_shape : (int, int), optional
-        Height and width, where the numbers are the pixels of a picture, row by row. They are then
+        Height and width, where the numbers are the pixels of an image, row by row. They are then
         scaled together.
     max_words : int, default=1000
-        Most different words of a text column: the commonest.
+        Maximum number of words of a text column; the most frequent are kept.
 
     Attributes
     ----------
     sentences_ : list of str
-        What was done to the columns.
+        Description of the encoding.
     id_ : str or None
-        The column that names the rows.
+        The column of row ids.
     feature_names_ : list of str
-        Names of the columns of what `transform` returns.
+        Names of the output columns.
     columns_ : list of str
         The columns that a table must have.
     blocks_ : list of dict
-        How each group of columns is turned into numbers, as data.
+        The encoding of each group of columns, as data.
     n_features_in_ : int
 
     Examples
@@ -106,8 +105,8 @@ class Columns(TransformerMixin, BaseEstimator):
         self.image_shape = image_shape
         self.max_words = max_words
 
-    def fit(self, X: Any, y: Any = None) -> "Columns":
-        """See what the columns are.
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Infer the kinds of the columns, and fit their encoders.
 
         Parameters
         ----------
@@ -115,36 +114,33 @@ class Columns(TransformerMixin, BaseEstimator):
         y : ignored
         """
         self._check_parameters()
-        X = self._checked(X, reset=True)
-        if is_sparse(X):
-            return self._fit_sparse(X)
-        frame = as_frame(X)
-        if len(frame) == 0:
-            raise ValueError("the table has no rows; at least one is needed.")
-        roles, sentences = self._roles(frame)
-        if self.missing == "refuse":
-            _refuse_missing(frame, roles)
-        blocks: list[Block] = []
-        for kind, names in _grouped(roles, frame.names):
-            block, said = BLOCKS[kind].learn(frame, names, self)
-            sentences += said
-            if block is not None:
-                blocks.append(block)
-        if not blocks:
-            raise ValueError(
-                "no column is left to learn from: " + " ".join(sentences or ["there are none."])
-            )
-        self._publish(blocks, sentences, frame)
-        self.id_ = next((name for name, role in roles.items() if role == "id"), None)
+        _fit_all([self], self._checked(X, reset=True))
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Return the rows as numbers: an array, or CSR where there are texts of many words.
+    def fit_scales(self, X: Any, scales: Iterable[str]) -> dict[str, "Columns"]:
+        """Fit once and return a fitted copy for each scale.
+
+        Kinds of columns are inferred, and blocks without a scale fitted, only once.
 
         Parameters
         ----------
         X : as in `fit`
-            A column that is missing or has another name is refused; others are ignored.
+        scales : names of scales
+        """
+        copies = {scale: clone(self).set_params(scale=scale) for scale in scales}
+        for columns in copies.values():
+            columns._check_parameters()
+            checked = columns._checked(X, reset=True)
+        _fit_all(list(copies.values()), checked)
+        return copies
+
+    def transform(self, X: Any) -> Any:
+        """Return the rows as numbers: an array, or CSR where texts have many words.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            A missing or renamed column is refused; additional columns are ignored.
         """
         check_is_fitted(self)
         if is_sparse(X) or self.columns_ == []:
@@ -156,16 +152,16 @@ class Columns(TransformerMixin, BaseEstimator):
         parts = [block.transform(frame) for block in self._blocks()]
         if any(is_sparse(part) for part in parts):
             joined = hstack(parts, format="csr")
-            return joined.toarray() if len(self.feature_names_) <= _DENSE else joined
+            return joined.toarray() if len(self.feature_names_) <= _MAX_DENSE else joined
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of what `transform` returns."""
+        """Return the names of the output columns."""
         check_is_fitted(self)
         return np.array(self.feature_names_, dtype=object)
 
-    def shown(self, X: Any) -> Any:
-        """Return rows as a person sees them: pictures, texts, or None where they are plain rows.
+    def display(self, X: Any) -> Any:
+        """Return rows for people to see: images, texts, or None for plain rows.
 
         Returns
         -------
@@ -176,13 +172,13 @@ class Columns(TransformerMixin, BaseEstimator):
             return None
         frame = as_frame(X)
         for block in self._blocks():
-            seen = block.shown(frame)
-            if seen is not None:
-                return seen
+            values = block.display(frame)
+            if values is not None:
+                return values
         return None
 
     def n_missing(self, X: Any) -> int:
-        """Return how many cells that are needed are missing."""
+        """Return the number of missing cells in the columns that are used."""
         check_is_fitted(self)
         if is_sparse(X) or not self.columns_:
             return 0
@@ -191,7 +187,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return sum(_n_missing(frame, name) for name in self.columns_)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Return arrays and CSR as they should be; frames are looked at column by column."""
+        """Return validated arrays and CSR; frames are checked column by column."""
         if is_frame(X):
             return X
         return validate_data(
@@ -207,13 +203,13 @@ class Columns(TransformerMixin, BaseEstimator):
         check_choice(self.scale, "scale", _SCALES)
         check_choice(self.missing, "missing", _MISSING)
         check_whole_number(self.max_words, "max_words")
-        for name in _CLAIMS:
+        for name in _KINDS:
             if isinstance(getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of column names, but a string was given.")
 
     def _roles(self, frame: Frame) -> tuple[dict[str, str], list[str]]:
-        """Return what each column is, and sentences about those that are not used."""
-        claimed = {name: role for role in _CLAIMS for name in getattr(self, role)}
+        """Return the kind of each column, and sentences about those that are not used."""
+        claimed = {name: role for role in _KINDS for name in getattr(self, role)}
         if self.id is not None:
             claimed[self.id] = "id"
         for name, role in claimed.items():
@@ -221,14 +217,16 @@ class Columns(TransformerMixin, BaseEstimator):
                 raise unknown_name(name, role, frame.names)
         roles, sentences = {}, []
         for name in frame.names:
-            role, why = (claimed[name], "") if name in claimed else _guess(frame, name, self.id)
+            role, why = (
+                (claimed[name], "") if name in claimed else _infer_kind(frame, name, self.id)
+            )
             roles[name] = role
             if why:
                 sentences.append(f"{name or '(no name)'}: {why}")
         return self._with_pixels(roles), sentences
 
     def _with_pixels(self, roles: dict[str, str]) -> dict[str, str]:
-        """Tell pixels from other numbers: by the shape that was given, or by their names."""
+        """Mark the pixels among the numbers, by the given shape or by their names."""
         numeric = [name for name, role in roles.items() if role == "numeric"]
         named = [name for name in numeric if re.fullmatch(_PIXEL, name.lower())]
         if self.image_shape is not None:
@@ -243,37 +241,52 @@ class Columns(TransformerMixin, BaseEstimator):
             pixels = named if len(named) >= 16 and int(len(named) ** 0.5) ** 2 == len(named) else []
         return {**roles, **dict.fromkeys(pixels, "pixels")}
 
-    def _fit_sparse(self, X: Any) -> "Columns":
-        said = f"{X.shape[1]} sparse columns"
-        if self.scale == "none":
-            peak = np.ones(X.shape[1])
-            sentences = [f"{said}; as they are."]
-        else:  # anything that moves zeros would fill the matrix
-            peak = np.asarray(abs(X).max(axis=0).todense()).ravel().astype(np.float64)
-            peak[peak == 0] = 1.0
-            sentences = [f"{said}; divided by the largest of each."]
+    def _fit_sparse(self, X: Any) -> None:
+        from sklearn.preprocessing import MaxAbsScaler
+
+        peak, text = np.ones(X.shape[1]), "not scaled"
+        if self.scale != "none":  # scalers that move zeros would fill the matrix
+            peak = MaxAbsScaler().fit(X).scale_.astype(np.float64)
+            text = "divided by the largest absolute value of each"
         self.blocks_: list[dict[str, Any]] = [{"kind": "sparse", "peak": peak}]
-        self.sentences_, self.id_ = sentences, None
+        self.sentences_: list[str] = [f"{X.shape[1]} sparse columns; {text}."]
+        self.id_: str | None = None
         self.columns_: list[str] = []
         self.feature_names_ = [f"x{column}" for column in range(X.shape[1])]
         self.n_features_in_ = X.shape[1]
-        return self
+
+    def _fit_frame(
+        self, frame: Frame, roles: dict[str, str], sentences: list[str], shared: dict[Any, Any]
+    ) -> None:
+        """Fit the blocks; those without a scale are taken from `shared`, or left there."""
+        blocks: list[Block] = []
+        sentences = list(sentences)
+        for kind, names in _grouped(roles, frame.names):
+            fitted = shared.get((kind, *names)) or BLOCKS[kind].fit(frame, names, self)
+            if not BLOCKS[kind].is_scaled:
+                shared[kind, *names] = fitted
+            sentences += fitted[1]
+            if fitted[0] is not None:
+                blocks.append(fitted[0])
+        if not blocks:
+            raise ValueError(
+                "no column is left to learn from: " + " ".join(sentences or ["there are none."])
+            )
+        self.blocks_ = [block.as_data() for block in blocks]
+        self.sentences_ = sentences
+        self.id_ = next((name for name, role in roles.items() if role == "id"), None)
+        self.columns_ = [name for block in blocks for name in block.columns]
+        self.feature_names_ = [name for block in blocks for name in block.feature_names()]
+        self.n_features_in_ = len(frame.names)
 
     def _transform_sparse(self, X: Any) -> Any:
         if self.columns_ or not is_sparse(X):
-            learned, given = ("a table", "sparse") if self.columns_ else ("sparse rows", "other")
-            raise TypeError(f"columns were learned from {learned}, but {given} rows were given.")
+            fitted, given = ("a table", "sparse") if self.columns_ else ("sparse rows", "other")
+            raise TypeError(f"columns were fitted on {fitted}, but {given} rows were given.")
         X = check_rows(self._checked(X, reset=False), "X")
         scaled = X.copy()
         scaled.data = X.data / self.blocks_[0]["peak"][X.indices].astype(X.dtype)
         return scaled
-
-    def _publish(self, blocks: list[Block], sentences: list[str], frame: Frame) -> None:
-        self.blocks_ = [block.as_data() for block in blocks]
-        self.sentences_ = sentences
-        self.feature_names_ = [name for block in blocks for name in block.feature_names()]
-        self.columns_ = [name for block in blocks for name in block.columns]
-        self.n_features_in_ = len(frame.names)
 
     def _blocks(self) -> list[Block]:
         return [block_from(data) for data in self.blocks_]
@@ -295,33 +308,49 @@ class Columns(TransformerMixin, BaseEstimator):
         return tags
 
 
-_CLAIMS = ("numeric", "categorical", "text", "image", "ignore")
+_KINDS = ("numeric", "categorical", "text", "image", "ignore")
 
 
-def _guess(frame: Frame, name: str, id_given: str | None) -> tuple[str, str]:
-    """Return what a column seems to be and, where it is not used, why."""
-    holds = frame.holds(name)
-    if id_given is None and name.lower() in _ID_NAMES and holds in ("numbers", "texts"):
-        return "id", "names the rows."
-    if holds == "numbers":
-        return "numeric", ""
-    if holds == "vectors":
-        return "vector", ""
-    if holds == "images":
-        return "image", ""
-    if holds == "others":
-        return "ignore", "not used; neither numbers, words nor pictures."
+def _fit_all(columns: list[Columns], X: Any) -> None:
+    """Fit columns that differ in their scale alone."""
+    if is_sparse(X):
+        for one in columns:
+            one._fit_sparse(X)
+        return
+    frame = as_frame(X)
+    if len(frame) == 0:
+        raise ValueError("the table has no rows; at least one is needed.")
+    roles, sentences = columns[0]._roles(frame)
+    if columns[0].missing == "refuse":
+        _refuse_missing(frame, roles)
+    shared: dict[Any, Any] = {}
+    for one in columns:
+        one._fit_frame(frame, roles, sentences, shared)
+
+
+_INFERRED = {"numbers": "numeric", "vectors": "vector", "images": "image"}
+
+
+def _infer_kind(frame: Frame, name: str, id_given: str | None) -> tuple[str, str]:
+    """Return the likely kind of a column and, where it is not used, the reason."""
+    values = frame.kind(name)
+    if id_given is None and name.lower() in _ID_NAMES and values in ("numbers", "texts"):
+        return "id", "the ids of the rows."
+    if values in _INFERRED:
+        return _INFERRED[values], ""
+    if values == "others":
+        return "ignore", "not used; neither numbers, words nor images."
     texts = [text for text in frame.texts(name) if text]
     if not texts:
         return "ignore", "not used; every cell is missing."
     n_different = len(set(texts))
-    if all(_is_picture(text) for text in texts[:20]):
+    if all(_is_image(text) for text in texts[:20]):
         return "image", ""
-    if n_different <= _MOST_CATEGORIES and n_different < max(3, 0.5 * len(texts)):
+    if n_different <= MAX_CATEGORIES and n_different < max(3, 0.5 * len(texts)):
         return "categorical", ""
-    if sum(len(text.split()) for text in texts) >= _WORDS_OF_A_TEXT * len(texts):
+    if sum(len(text.split()) for text in texts) >= _TEXT_WORDS * len(texts):
         return "text", ""
-    if n_different <= _MOST_CATEGORIES:
+    if n_different <= MAX_CATEGORIES:
         return "categorical", ""
     return "ignore", (
         f"not used; {n_different} different values in {len(texts)} rows. "
@@ -329,12 +358,12 @@ def _guess(frame: Frame, name: str, id_given: str | None) -> tuple[str, str]:
     )
 
 
-def _is_picture(text: str) -> bool:
+def _is_image(text: str) -> bool:
     return text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"))
 
 
 def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[str]]]:
-    """Return the groups of columns that become numbers together, in a fixed order."""
+    """Return the groups of columns that are encoded together, in a fixed order."""
     groups: list[tuple[str, list[str]]] = []
     for kind in ("numeric", "pixels"):
         members = [name for name in names if roles[name] == kind]
@@ -346,7 +375,7 @@ def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[st
 
 
 def _n_missing(frame: Frame, name: str) -> int:
-    if frame.holds(name) == "numbers":
+    if frame.kind(name) == "numbers":
         return int(np.isnan(frame.numbers([name])).sum())
     return sum(value is None for value in frame.values(name))
 

@@ -1,4 +1,4 @@
-"""One way to ask any frame, array or CSR for its columns."""
+"""One interface to the columns of frames and arrays."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
@@ -7,7 +7,7 @@ import numpy as np
 
 from likewise.exceptions import require_extra
 
-Holds = Literal["numbers", "texts", "vectors", "images", "others"]
+ValueKind = Literal["numbers", "texts", "vectors", "images", "others"]
 
 
 class Frame(Protocol):
@@ -17,8 +17,8 @@ class Frame(Protocol):
 
     def __len__(self) -> int: ...
 
-    def holds(self, name: str) -> Holds:
-        """Say what a column holds."""
+    def kind(self, name: str) -> ValueKind:
+        """Return the kind of values in a column."""
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Return columns as float64, a missing cell as NaN."""
@@ -31,12 +31,12 @@ class Frame(Protocol):
 
 
 def as_frame(rows: Any) -> Frame:
-    """Take a frame of any library that narwhals knows, or an array with a row for each sample."""
+    """Wrap a frame of any library that narwhals supports, or an array of rows."""
     return NarwhalsFrame(rows) if is_frame(rows) else ArrayFrame(rows)
 
 
 def is_frame(rows: Any) -> bool:
-    """Tell a frame, of whatever library, from arrays, lists and CSR."""
+    """Tell whether rows are a frame, of any library."""
     return hasattr(rows, "columns") or hasattr(rows, "column_names")
 
 
@@ -50,7 +50,7 @@ class ArrayFrame:
     def __len__(self) -> int:
         return len(self._array)
 
-    def holds(self, name: str) -> Holds:
+    def kind(self, name: str) -> ValueKind:
         return "numbers"
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
@@ -67,7 +67,7 @@ class ArrayFrame:
 
 
 class NarwhalsFrame:
-    """A frame of pandas, polars, pyarrow or any other library that narwhals knows."""
+    """A frame of pandas, polars, pyarrow or any other library that narwhals supports."""
 
     def __init__(self, frame: Any) -> None:
         self._nw = require_extra("narwhals", "cli", "reading a frame")
@@ -79,30 +79,30 @@ class NarwhalsFrame:
             ) from error
         self.names = [str(name) for name in self._frame.columns]
         if len(set(self.names)) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise ValueError(f"there are two columns named {twice!r}; names must differ.")
+            repeated = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(f"there are two columns named {repeated!r}; names must differ.")
 
     def __len__(self) -> int:
         return len(self._frame)
 
-    def holds(self, name: str) -> Holds:
-        nw, kind = self._nw, self._frame[name].dtype
-        if kind.is_numeric() or kind == nw.Boolean:
+    def kind(self, name: str) -> ValueKind:
+        nw, dtype = self._nw, self._frame[name].dtype
+        if dtype.is_numeric() or dtype == nw.Boolean:
             return "numbers"
-        if kind in (nw.String, nw.Categorical, nw.Enum):
+        if dtype in (nw.String, nw.Categorical, nw.Enum):
             return "texts"
-        if kind in (nw.List, nw.Array):
+        if dtype in (nw.List, nw.Array):
             return "vectors"
-        if kind in (nw.Binary, nw.Struct):
+        if dtype in (nw.Binary, nw.Struct):
             return "images"
-        if kind == nw.Object:
-            return _held_by_objects(self.values(name))
+        if dtype == nw.Object:
+            return _kind_of_objects(self.values(name))
         return "others"
 
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         columns = np.empty((len(self), len(names)))
         for position, name in enumerate(names):
-            if self.holds(name) != "numbers":
+            if self.kind(name) != "numbers":
                 columns[:, position] = _as_numbers(self.values(name), name)
                 continue
             columns[:, position] = self._frame[name].cast(self._nw.Float64).to_numpy()
@@ -117,7 +117,7 @@ class NarwhalsFrame:
 
 
 def _as_numbers(values: list[Any], name: str) -> list[float]:
-    """Return what was not read as numbers as such; name the first cell that is none."""
+    """Convert values to numbers; the error names the first cell that is none."""
     numbers = []
     for row, value in enumerate(values):
         try:
@@ -133,7 +133,7 @@ def _is_number(value: Any) -> bool:
     return value is not None and isinstance(value, int | float)
 
 
-def _held_by_objects(values: list[Any]) -> Holds:
+def _kind_of_objects(values: list[Any]) -> ValueKind:
     first = next((value for value in values if value is not None), None)
     if any(isinstance(value, str) for value in values):
         return "texts"
@@ -145,7 +145,7 @@ def _held_by_objects(values: list[Any]) -> Holds:
 
 
 def _texts(values: list[Any]) -> list[str | None]:
-    """Return values as text; a whole number looks the same whether read as 3 or as 3.0."""
+    """Return values as text, whole numbers without a decimal point."""
     return [
         None
         if value is None

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from likewise._validation import is_sparse, n_rows, unknown_name
-from likewise.datasets import Dataset, load, names
-from likewise.datasets._folder import read_arrays
-from likewise.datasets._layout import dataset_from_arrays
+from likewise.datasets import Dataset, dataset_from_arrays, load, names, read_arrays
 from likewise.exceptions import require_extra
 
 _TEST = "/test"

@@ -1,4 +1,4 @@
-"""From what a request says to what the journal keeps, and back for export."""
+"""Conversion of feedback requests to pages of the journal, and export of the journal."""
 
 import csv
 import io
@@ -9,95 +9,97 @@ from typing import Any
 
 import numpy as np
 
-from likewise.server.api._schemas import MOST_COMPARISONS, FeedbackRequest
-from likewise.server.store import Store
-from likewise.server.store._records import Entry, ItemId, Page, StoredItem, WrongRequestError
+from likewise.server.api._schemas import MAX_COMPARISONS, FeedbackRequest
+from likewise.server.store import Entry, InvalidRequest, ItemId, Page, Store, StoredItem
 from likewise.supervision import position_weights
 
-Find = Callable[[ItemId], StoredItem]
 _COLUMNS = ("query", "closer", "farther", "weight", "key", "at")
 
 
-def digest_of(body: FeedbackRequest) -> str:
-    """Return what tells one request from another, whatever its key."""
-    return sha256(body.model_dump_json(exclude={"key"}).encode()).hexdigest()
+def request_digest(request: FeedbackRequest) -> str:
+    """Return a digest of a request without its key."""
+    return sha256(request.model_dump_json(exclude={"key"}).encode()).hexdigest()
 
 
-def pages_of(
-    body: FeedbackRequest, find: Find, n_query: int | None, *, ids_are_queries: bool
+def to_pages(
+    request: FeedbackRequest,
+    find_item: Callable[[ItemId], StoredItem],
+    n_query_features: int | None,
+    *,
+    ids_are_queries: bool,
 ) -> list[Page]:
-    """Return pages as the journal keeps them: items by revision, queries maybe as vectors.
+    """Return the pages of a request, with revisions instead of ids.
 
     Parameters
     ----------
-    body : FeedbackRequest
-    find : callable from an id to its item
-    n_query : int or None
-        Width of a query; None where any will do.
+    request : FeedbackRequest
+    find_item : callable
+        Returns the item with an id.
+    n_query_features : int or None
+        Width of a query; None where any width is accepted.
     ids_are_queries : bool
         Whether an item can be a query.
     """
 
-    def query_of(given: Any) -> Any:
-        if not isinstance(given, list):
+    def convert_query(query: Any) -> Any:
+        if not isinstance(query, list):
             if not ids_are_queries:
-                raise WrongRequestError(
-                    "queries of this model are not items: query must be a vector."
-                )
-            return find(given).revision
-        if n_query is not None and len(given) != n_query:
-            raise WrongRequestError(
-                f"query has {len(given)} numbers, but the model takes queries of {n_query}."
+                raise InvalidRequest("queries of this model are not items: query must be a vector.")
+            return find_item(query).revision
+        if n_query_features is not None and len(query) != n_query_features:
+            raise InvalidRequest(
+                f"query has {len(query)} numbers, but the model takes queries of "
+                f"{n_query_features}."
             )
-        return given
+        return query
 
     pages = []
-    for triplet in body.triplets:
+    for triplet in request.triplets:
         if str(triplet.closer) == str(triplet.farther):
-            raise WrongRequestError(
-                f"closer and farther are both {triplet.closer!r}, and must be two items."
+            raise InvalidRequest(
+                f"closer and farther must be different items, but both are {triplet.closer!r}."
             )
-        closer, farther = find(triplet.closer).revision, find(triplet.farther).revision
-        pages.append(Page.of_two(query_of(triplet.query), closer, farther))
-    for click in body.clicks:
-        query = query_of(click.query)
-        shown = tuple(find(name).revision for name in click.shown)
+        closer, farther = find_item(triplet.closer).revision, find_item(triplet.farther).revision
+        pages.append(Page.from_triplet(convert_query(triplet.query), closer, farther))
+    for click in request.clicks:
+        query = convert_query(click.query)
+        shown = tuple(find_item(name).revision for name in click.shown)
         if len(set(shown)) < len(shown):
-            raise WrongRequestError("shown names an item twice; the items of a page must differ.")
+            raise InvalidRequest("shown contains an item twice; the items of a page must differ.")
         chose = click.chose if isinstance(click.chose, list) else [click.chose]
-        chosen = {find(name).revision for name in chose}
+        chosen = {find_item(name).revision for name in chose}
         if not chosen <= set(shown):
-            raise WrongRequestError("chose names an item that is not among those shown.")
+            raise InvalidRequest("chose contains an item that is not in shown.")
         pages.append(Page(query, shown, tuple(item for item in shown if item in chosen)))
     n_comparisons = sum(page.n_comparisons for page in pages)
     if not n_comparisons:
-        raise WrongRequestError("every item that was shown was chosen: that compares nothing.")
-    if n_comparisons > MOST_COMPARISONS:
-        raise WrongRequestError(
-            f"the clicks make {n_comparisons} comparisons; {MOST_COMPARISONS} is the limit."
+        raise InvalidRequest("chose contains every item of shown, which compares nothing.")
+    if n_comparisons > MAX_COMPARISONS:
+        raise InvalidRequest(
+            f"the clicks make {n_comparisons} comparisons, but the limit is {MAX_COMPARISONS}."
         )
     return pages
 
 
-def exported(store: Store, form: str) -> Iterator[str]:
-    """Yield the comparisons of the journal as CSV or JSON lines, without what was taken back."""
-    if form == "csv":
+def export_journal(store: Store, format: str) -> Iterator[str]:
+    """Yield the comparisons of the journal as CSV or JSON lines, without undone ones."""
+    if format == "csv":
         yield ",".join(_COLUMNS) + "\n"
     after, undone = 0, store.undone(2**53)
     while entries := store.entries(after):
         after = entries[-1].number
         kept = [entry for entry in entries if entry.number not in undone]
-        names = store.names(_revisions(kept))
+        ids = store.item_ids(_revisions(kept))
         for entry in kept:
             for page in entry.pages:
-                asked = names[page.query] if isinstance(page.query, int) else page.query
+                query = ids[page.query] if isinstance(page.query, int) else page.query
                 for closer, farther, weight in _comparisons(page):
-                    values = (asked, names[closer], names[farther], weight, entry.key, entry.at)
-                    yield _line(values, form)
+                    values = (query, ids[closer], ids[farther], weight, entry.key, entry.at)
+                    yield _format_line(values, format)
 
 
 def _comparisons(page: Page) -> Iterator[tuple[int, int, float]]:
-    """Yield every chosen item with every other, weighted by the place where it was chosen."""
+    """Yield every chosen item with every other item, weighted by the chosen item's position."""
     weights = position_weights(np.arange(1, len(page.shown) + 1)).tolist()
     chosen = set(page.chosen)
     for closer, weight in zip(page.shown, weights, strict=True):
@@ -117,12 +119,12 @@ def _revisions(entries: Iterable[Entry]) -> list[int]:
     ]
 
 
-def _line(values: tuple[Any, ...], form: str) -> str:
-    if form == "jsonl":
+def _format_line(values: tuple[Any, ...], format: str) -> str:
+    if format == "jsonl":
         return json.dumps(dict(zip(_COLUMNS, values, strict=True))) + "\n"
     text = io.StringIO()
     cells = [json.dumps(value) if isinstance(value, list) else value for value in values]
-    # A spreadsheet takes a text that begins so for a formula.
+    # Spreadsheets interpret a text with such a first character as a formula.
     safe = [f"'{c}" if isinstance(c, str) and c[:1] in "=+-@\t" else c for c in cells]
     csv.writer(text, lineterminator="\n").writerow(safe)
     return text.getvalue()

@@ -1,6 +1,6 @@
-"""What every request passes: where it may come from, how large it is, how long it takes.
+"""ASGI middleware: access control, body limits, security headers and error responses.
 
-Plain ASGI around the whole application, so that nothing inside sees what is refused here.
+`Responses` is the outermost middleware and turns every error into ``{"error": ...}``.
 """
 
 import asyncio
@@ -12,15 +12,20 @@ from hmac import compare_digest
 from time import monotonic, perf_counter
 from typing import Any
 
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
 from likewise.server._settings import Settings
 
 _LOG = logging.getLogger("likewise.server")
-_LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
-_NEED_TOKEN = ("/v1/", "/metrics", "/openapi.json")
-_CHANGING = ("POST", "PUT", "PATCH", "DELETE")
-_MOST_CLIENTS = 10_000
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+_PROTECTED_PATHS = ("/v1/", "/metrics", "/openapi.json")
+_CHANGING_METHODS = ("POST", "PUT", "PATCH", "DELETE")
+_MAX_CLIENTS = 10_000
+_TRUSTED = "likewise.trusted"
 
-HEADERS = [
+SECURITY_HEADERS = [
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -35,111 +40,50 @@ HEADERS = [
 ]
 
 
-class Refusal(Exception):
-    """A request that goes no further."""
-
-    def __init__(self, status: int, sentence: str, retry_after: float | None = None) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.retry_after = retry_after
-
-
-class Safety:
-    """ASGI middleware; refuses with one sentence, and adds the headers a browser should see.
+class Responses:
+    """Adds security headers, limits the time of a request, and turns errors into JSON.
 
     Parameters
     ----------
     app : ASGI application
-    settings : Settings
+    timeout : float
+        Time limit of a request in seconds.
     observe : callable
-        Told the route, method, status and seconds of each request.
+        Called with the route, method, status and duration of every request.
     """
 
     def __init__(
-        self, app: Any, settings: Settings, observe: Callable[[str, str, int, float], None]
+        self, app: Any, timeout: float, observe: Callable[[str, str, int, float], None]
     ) -> None:
-        self._app = app
-        self._settings = settings
-        self._observe = observe
-        self._limiter = RateLimit(settings.feedback_rate)
-        named = settings.host if ":" not in settings.host else f"[{settings.host}]"
-        self._hosts = {*_LOCAL_NAMES, named} if settings.is_local else None
+        self._app, self._timeout, self._observe = app, timeout, observe
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Check, then hand on."""
+        """Handle a request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
             return
-        answer = _Answer(send)
+        response = _Response(send)
         started = perf_counter()
         try:
-            async with asyncio.timeout(self._settings.timeout):
-                self._check(scope)
-                body = await self._body(scope, receive)
-                await self._app(scope, _replay(body, receive), answer.send)
-        except Refusal as refusal:
-            await answer.refuse(refusal)
+            async with asyncio.timeout(self._timeout):
+                await self._app(scope, receive, response.send)
+        except HTTPException as error:
+            await response.send_error(error.status_code, error.detail, error.headers)
         except TimeoutError:
-            await answer.refuse(Refusal(503, "this took too long; try again.", 1))
+            message = "the request took too long; try again."
+            await response.send_error(503, message, {"retry-after": "1"})
         except Exception:
             _LOG.exception("a request failed")
-            await answer.refuse(Refusal(500, "something went wrong here; the log says what."))
+            await response.send_error(500, "internal error; the server's log has the details.")
         finally:
             route = getattr(scope.get("route"), "path", "other")
-            self._observe(route, scope["method"], answer.status, perf_counter() - started)
-
-    def _check(self, scope: Any) -> None:
-        headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1").lower()
-        # A page of elsewhere can point a name of its own at this machine.
-        if self._hosts is not None and _without_port(host) not in self._hosts:
-            raise Refusal(403, "this host name is not served here.")
-        origin = headers.get(b"origin")
-        if origin is not None and scope["method"] in _CHANGING:
-            came_from = origin.decode("latin-1").lower().partition("://")[2]
-            if came_from != host:
-                raise Refusal(403, "pages of other sites may not change anything here.")
-        path = scope["path"]
-        if self._settings.token is not None and path.startswith(_NEED_TOKEN):
-            self._check_token(headers.get(b"authorization", b""))
-        if scope["method"] in ("POST", "PUT", "PATCH") and _has_body(headers):
-            kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-            if kind != b"application/json":
-                raise Refusal(415, "the body must be application/json.")
-        if path.startswith("/v1/feedback") and scope["method"] in _CHANGING:
-            client = (scope.get("client") or ("unknown",))[0]
-            self._limiter.take(client)
-
-    def _check_token(self, given: bytes) -> None:
-        assert self._settings.token is not None
-        scheme, _, token = given.partition(b" ")
-        right = compare_digest(token.strip(), self._settings.token.encode())
-        if scheme.lower() != b"bearer" or not right:
-            raise Refusal(401, "a token is needed: Authorization: Bearer TOKEN.")
-
-    async def _body(self, scope: Any, receive: Any) -> bytes:
-        most = self._settings.most_bytes
-        told = dict(scope["headers"]).get(b"content-length", b"0")
-        if told.isdigit() and int(told) > most:
-            raise Refusal(413, f"the body may have at most {most} bytes.")
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Refusal(400, "the request was not finished.")
-            part = message.get("body", b"")
-            size += len(part)
-            if size > most:
-                raise Refusal(413, f"the body may have at most {most} bytes.")
-            parts.append(part)
-            more = message.get("more_body", False)
-        return b"".join(parts)
+            self._observe(route, scope["method"], response.status, perf_counter() - started)
 
 
-class _Answer:
-    """Sends what the application answers, with our headers; or a refusal, if none has begun."""
+class _Response:
+    """Sends a response with the security headers."""
 
     def __init__(self, send: Any) -> None:
         self._send = send
@@ -148,69 +92,158 @@ class _Answer:
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            there = {name for name, _ in message["headers"]}
-            added = [(name, value) for name, value in HEADERS if name not in there]
-            if b"cache-control" not in there:
-                added.append((b"cache-control", b"no-store"))
+            present = {name for name, _ in message["headers"]}
+            defaults = [*SECURITY_HEADERS, (b"cache-control", b"no-store")]
+            added = [(name, value) for name, value in defaults if name not in present]
             message = {**message, "headers": [*message["headers"], *added]}
         await self._send(message)
 
-    async def refuse(self, refusal: Refusal) -> None:
+    async def send_error(self, status: int, message: str, headers: Any = None) -> None:
+        """Send an error, unless a response has begun."""
         if self.status:
-            return  # too late to say anything
-        body = json.dumps({"error": str(refusal)}).encode()
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
+            return
+        body = json.dumps({"error": message}).encode()
+        fields = {"content-type": "application/json", "content-length": str(len(body))}
+        encoded = [
+            (name.lower().encode(), value.encode())
+            for name, value in {**fields, **(headers or {})}.items()
         ]
-        if refusal.retry_after is not None:
-            headers.append((b"retry-after", str(max(1, round(refusal.retry_after))).encode()))
-        if refusal.status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
-        await self.send(
-            {"type": "http.response.start", "status": refusal.status, "headers": headers}
-        )
+        await self.send({"type": "http.response.start", "status": status, "headers": encoded})
         await self.send({"type": "http.response.body", "body": body})
 
 
+class AccessControl:
+    """Rejects requests by host, origin, token, content type and feedback rate.
+
+    Parameters
+    ----------
+    app : ASGI application
+    settings : Settings
+    """
+
+    def __init__(self, app: Any, settings: Settings) -> None:
+        self._app = app
+        self._token = None if settings.token is None else settings.token.encode()
+        self._limiter = RateLimit(settings.feedback_rate)
+        host = settings.host if ":" not in settings.host else f"[{settings.host}]"
+        # A server that other machines can reach requires a token and may have any name.
+        hosts = [*_LOCAL_HOSTS, host] if settings.is_local else ["*"]
+        self._trusted_hosts = TrustedHostMiddleware(_mark_trusted, hosts, www_redirect=False)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle a request."""
+        if scope["type"] == "http":
+            # A malicious site can point a host name of its own at this machine (DNS rebinding).
+            await self._trusted_hosts(scope, receive, _discard)
+            if not scope.get(_TRUSTED):
+                raise HTTPException(403, "this host name is not served here.")
+            self._check(scope)
+        await self._app(scope, receive, send)
+
+    def _check(self, scope: Any) -> None:
+        headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
+        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        foreign = origin is not None and origin.lower().partition("://")[2] != host
+        if foreign and method in _CHANGING_METHODS:
+            raise HTTPException(403, "requests from other sites must not change anything.")
+        if self._token is not None and path.startswith(_PROTECTED_PATHS):
+            scheme, _, token = headers.get("authorization", "").partition(" ")
+            equal = compare_digest(token.strip().encode("latin-1"), self._token)
+            if scheme.lower() != "bearer" or not equal:
+                raise HTTPException(
+                    401,
+                    "a token is needed: Authorization: Bearer TOKEN.",
+                    {"www-authenticate": "Bearer"},
+                )
+        if method in ("POST", "PUT", "PATCH") and _has_body(headers):
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                raise HTTPException(415, "the content type must be application/json.")
+        if path.startswith("/v1/feedback") and method in _CHANGING_METHODS:
+            self._limiter.take((scope.get("client") or ("unknown",))[0])
+
+
+async def _mark_trusted(scope: Any, receive: Any, send: Any) -> None:
+    scope[_TRUSTED] = True
+
+
+async def _discard(message: Any) -> None:
+    """Drop the plain-text error of `TrustedHostMiddleware`; ours is JSON."""
+
+
+def _has_body(headers: Headers) -> bool:
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+
+
 class RateLimit:
-    """So many requests a second for each client, and five seconds' worth of them at once.
+    """A token bucket for each client, which holds the requests of five seconds.
 
     Parameters
     ----------
     rate : float
+        Requests per second.
     clock : callable, default=time.monotonic
     """
 
     def __init__(self, rate: float, clock: Callable[[], float] = monotonic) -> None:
-        self._rate, self._most = rate, max(1.0, 5 * rate)
+        self._rate, self._capacity = rate, max(1.0, 5 * rate)
         self._clock = clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, client: str) -> None:
-        """Count a request, or refuse it."""
+        """Count a request, or raise an error."""
         now = self._clock()
-        left, then = self._left.pop(client, (self._most, now))
-        left = min(self._most, left + (now - then) * self._rate)
-        self._left[client] = (left - 1 if left >= 1 else left, now)
-        if len(self._left) > _MOST_CLIENTS:
-            self._left.popitem(last=False)
-        if left < 1:
-            raise Refusal(429, "too much feedback at once; try again.", (1 - left) / self._rate)
+        level, before = self._buckets.pop(client, (self._capacity, now))
+        level = min(self._capacity, level + (now - before) * self._rate)
+        self._buckets[client] = (level - 1 if level >= 1 else level, now)
+        if len(self._buckets) > _MAX_CLIENTS:
+            self._buckets.popitem(last=False)
+        if level < 1:
+            wait = max(1, round((1 - level) / self._rate))
+            raise HTTPException(
+                429, "too many feedback requests; try again.", {"retry-after": str(wait)}
+            )
 
 
-def _has_body(headers: dict[bytes, bytes]) -> bool:
-    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+class BodyLimit:
+    """Reads the body of a request before the application runs, up to a limit.
 
+    Parameters
+    ----------
+    app : ASGI application
+    max_bytes : int
+    """
 
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    def __init__(self, app: Any, max_bytes: int) -> None:
+        self._app, self._max_bytes = app, max_bytes
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle a request."""
+        if scope["type"] == "http":
+            receive = _replay(await self._read(scope, receive), receive)
+        await self._app(scope, receive, send)
+
+    async def _read(self, scope: Any, receive: Any) -> bytes:
+        declared = Headers(scope=scope).get("content-length", "0")
+        self._check(int(declared) if declared.isdigit() else 0)
+        parts, size, more = [], 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise HTTPException(400, "the request is incomplete.")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            self._check(size)
+            more = message.get("more_body", False)
+        return b"".join(parts)
+
+    def _check(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise HTTPException(413, f"the body must have at most {self._max_bytes} bytes.")
 
 
 def _replay(body: bytes, receive: Any) -> Any:
-    """Return a `receive` that gives the whole body, then whatever comes."""
+    """Return a `receive` that returns the whole body first."""
     sent = False
 
     async def replay() -> Any:

@@ -1,4 +1,4 @@
-"""The API: search, feedback, teaching, versions and items."""
+"""The API: search, feedback, questions, versions and items."""
 
 from math import isinf
 from typing import Annotated, Any, Literal
@@ -7,106 +7,104 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 
 from likewise.server.api import _schemas as schemas
-from likewise.server.api._feedback import exported
-from likewise.server.api._state import Shared, on_one_thread
-from likewise.server.store._records import Verdict, VersionInfo
+from likewise.server.api._feedback import export_journal
+from likewise.server.api._state import Shared, State, run_single_threaded
+from likewise.server.store import StoredItem, Verdict, VersionInfo
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.Problem}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.Error}
     for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503)
 }
-router = APIRouter(prefix="/v1", responses=_PROBLEMS)
+router = APIRouter(prefix="/v1", responses=ERRORS)
 
 ItemName = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
 FeedbackKey = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-@router.post("/search", summary="Find the items most alike to a query")
-async def search(body: schemas.SearchRequest, state: Shared) -> schemas.SearchAnswer:
-    """Find items by a stored id (which is left out), a vector, or a text."""
-    if state.service.is_quick(body):
-        return on_one_thread(state.service.search, (body,))
+@router.post("/search", summary="Find the items most similar to a query")
+async def search(body: schemas.SearchRequest, state: Shared) -> schemas.SearchResponse:
+    """Find items by the id of an item (which is left out), a vector or a text."""
+    if state.service.is_fast(body):
+        return run_single_threaded(state.service.search, (body,))
     return await state.search(state.service.search, body)
 
 
-@router.post("/score", summary="Score items with a query")
-async def score(body: schemas.ScoreRequest, state: Shared) -> schemas.ScoreAnswer:
-    """Say how alike some items are to a query."""
+@router.post("/score", summary="Score items for a query")
+async def score(body: schemas.ScoreRequest, state: Shared) -> schemas.ScoreResponse:
+    """Return the scores of items for a query."""
     return await state.search(state.service.score, body)
 
 
-@router.post("/explain", summary="Say why an item scores as it does")
-async def explain(body: schemas.ExplainRequest, state: Shared) -> schemas.ExplainAnswer:
-    """Name the features that made a score."""
+@router.post("/explain", summary="Explain the score of an item")
+async def explain(body: schemas.ExplainRequest, state: Shared) -> schemas.ExplainResponse:
+    """Return the features that contribute most to a score."""
     return await state.search(state.service.explain, body)
 
 
-@router.post("/feedback", status_code=202, summary="Teach by comparisons or clicks")
+@router.post("/feedback", status_code=202, summary="Give feedback by triplets or clicks")
 async def give_feedback(body: schemas.FeedbackRequest, state: Shared) -> schemas.Accepted:
-    """Write feedback down for good, then answer; the learner takes it from there."""
+    """Write feedback to the journal, durably, before answering; the learner consumes it later."""
     return schemas.Accepted(accepted=await state.run(state.service.feedback, body))
 
 
-@router.get("/feedback", summary="See how far learning is")
+@router.get("/feedback", summary="Progress of learning")
 async def feedback_state(state: Shared) -> schemas.FeedbackState:
-    """Return how many comparisons are written down, and how many are consumed."""
-    pulse = await state.run(state.service.store.pulse)
-    return schemas.FeedbackState(acknowledged=pulse.acknowledged, applied=pulse.applied)
+    """Return the number of comparisons in the journal, and of those consumed."""
+    status = await state.run(state.service.store.status)
+    return schemas.FeedbackState(acknowledged=status.acknowledged, applied=status.applied)
 
 
-@router.get(
-    "/feedback/export", summary="Take the comparisons home", response_class=StreamingResponse
-)
+@router.get("/feedback/export", summary="Export feedback", response_class=StreamingResponse)
 async def export_feedback(
     state: Shared, format: Annotated[Literal["csv", "jsonl"], Query()] = "csv"
 ) -> StreamingResponse:
-    """Return all comparisons that were not taken back."""
+    """Return all comparisons except undone ones."""
     kind = "text/csv" if format == "csv" else "application/x-ndjson"
     return StreamingResponse(
-        exported(state.service.store, format),
+        export_journal(state.service.store, format),
         media_type=f"{kind}; charset=utf-8",
         headers={"content-disposition": f'attachment; filename="triplets.{format}"'},
     )
 
 
-@router.delete("/feedback/{key:path}", summary="Take feedback back")
+@router.delete("/feedback/{key:path}", summary="Undo feedback")
 async def undo_feedback(key: FeedbackKey, state: Shared) -> schemas.Undone:
-    """Take back what came under a key: the model becomes what it would be without."""
+    """Undo the feedback under a key: the model becomes what it would be without it."""
     return schemas.Undone(undone=await state.run(state.service.undo, key))
 
 
-@router.get("/teach/next", summary="The comparison worth asking")
+@router.get("/teach/next", summary="The next question to ask a person")
 async def teach_next(
     state: Shared, strategy: Annotated[Literal["informative", "random"], Query()] = "informative"
 ) -> schemas.Question:
-    """Return a question: is left or right more like the query."""
+    """Return a question: which of two items is more similar to the query."""
     return await state.search(_question, state, strategy)
 
 
-def _question(state: Any, strategy: str) -> schemas.Question:
-    state.service.refuse_unless_learning()
-    live = state.service.live
-    places, confidence = state.teacher.question(live, strategy)
-    query, left, right = (state.explorer.shown(live.catalogue.list[place]) for place in places)
+def _question(state: State, strategy: str) -> schemas.Question:
+    state.service.check_learning()
+    snapshot = state.service.snapshot
+    rows, confidence = state.questions.select(snapshot, strategy)
+    query, left, right = (state.explorer.view(snapshot.catalog.items[row]) for row in rows)
     return schemas.Question(
-        query=query, left=left, right=right, confidence=confidence, model=live.version
+        query=query, left=left, right=right, confidence=confidence, model=snapshot.version.number
     )
 
 
 @router.get("/models", summary="All versions")
 async def models(state: Shared) -> schemas.Models:
     """Return all versions, the newest first."""
-    pulse = await state.run(state.service.follow)
+    status = await state.run(state.service.refresh)
     versions = await state.run(state.service.store.versions)
     return schemas.Models(
-        live=pulse.live,
-        gate="held" if pulse.gate_held else "open",
-        models=[_shown(version, pulse.live) for version in versions],
+        live=status.live,
+        gate="held" if status.gate_held else "open",
+        models=[_model_version(version, status.live) for version in versions],
     )
 
 
-def _shown(version: VersionInfo, live: int) -> schemas.ModelVersion:
+def _model_version(version: VersionInfo, live: int) -> schemas.ModelVersion:
     verdict, recipe = version.verdict, version.recipe
     status: Any = "rejected"
     if version.number == live:
@@ -126,77 +124,77 @@ def _shown(version: VersionInfo, live: int) -> schemas.ModelVersion:
         position=version.position,
         created=version.created,
         promoted=version.promoted,
-        judged=None if verdict is None else _judged(verdict),
+        judged=None if verdict is None else _verdict(verdict),
         available=version.available,
     )
 
 
-def _judged(verdict: Verdict) -> schemas.Verdict:
+def _verdict(verdict: Verdict) -> schemas.Verdict:
     kinds = {kind: getattr(verdict, kind)._asdict() for kind in ("overall", "seen", "new")}
     return schemas.Verdict(**{**vars(verdict), **kinds})
 
 
 @router.post("/models/{version}/promote", summary="Make a version live")
-async def promote(version: VersionNumber, state: Shared) -> schemas.Live:
-    """Let a version answer from now on; later ones may be promoted by themselves."""
-    return schemas.Live(live=await state.run(state.service.make_live, version, back=False))
+async def promote(version: VersionNumber, state: Shared) -> schemas.LiveVersion:
+    """Make a version live; later versions can be promoted automatically."""
+    live = await state.run(state.service.make_live, version, rollback=False)
+    return schemas.LiveVersion(live=live)
 
 
-@router.post("/models/{version}/rollback", summary="Go back to a version")
-async def rollback(version: VersionNumber, state: Shared) -> schemas.Live:
-    """Go back to a version that was live, and stay there until one is promoted by hand."""
-    return schemas.Live(live=await state.run(state.service.make_live, version, back=True))
+@router.post("/models/{version}/rollback", summary="Roll back to a version")
+async def rollback(version: VersionNumber, state: Shared) -> schemas.LiveVersion:
+    """Roll back to a version that was live, and suspend automatic promotion."""
+    live = await state.run(state.service.make_live, version, rollback=True)
+    return schemas.LiveVersion(live=live)
 
 
-@router.get("/items", summary="Some of the items")
+@router.get("/items", summary="List items")
 async def items(
     state: Shared,
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     search: Annotated[str, Query(max_length=200)] = "",
 ) -> schemas.ItemsPage:
-    """Return a page of items; `search` looks at ids, labels and texts."""
-    return await state.search(_page, state, after, limit, search.casefold())
+    """Return a page of items; `search` filters by ids, labels and texts."""
+    return await state.search(_items_page, state, after, limit, search.casefold())
 
 
-def _page(state: Any, after: int, limit: int, wanted: str) -> schemas.ItemsPage:
-    listed = state.service.live.catalogue.list
-    if wanted:
-        listed = [item for item in listed if wanted in _words(item)]
-    page = listed[after : after + limit]
-    more = after + limit < len(listed)
+def _items_page(state: State, after: int, limit: int, search: str) -> schemas.ItemsPage:
+    items = state.service.snapshot.catalog.items
+    if search:
+        items = [item for item in items if search in _searchable_text(item)]
     return schemas.ItemsPage(
-        items=[state.explorer.shown(item) for item in page],
-        total=len(listed),
-        next=after + limit if more else None,
+        items=[state.explorer.view(item) for item in items[after : after + limit]],
+        total=len(items),
+        next=after + limit if after + limit < len(items) else None,
     )
 
 
-def _words(item: Any) -> str:
-    said = (value for name, value in item.row.items() if isinstance(value, str) and name != "image")
-    return " ".join([str(item.id), *said]).casefold()
+def _searchable_text(item: StoredItem) -> str:
+    cells = (cell for name, cell in item.row.items() if isinstance(cell, str) and name != "image")
+    return " ".join([str(item.id), *cells]).casefold()
 
 
-@router.get("/items/{id:path}", summary="One item")
-async def item(id: ItemName, state: Shared) -> schemas.Shown:
+@router.get("/items/{id:path}", summary="Get an item")
+async def item(id: ItemName, state: Shared) -> schemas.ItemView:
     """Return an item with its row."""
-    return state.explorer.shown(await state.run(state.service.item, id), whole=True)
+    return state.explorer.view(await state.run(state.service.item, id), with_row=True)
 
 
 @router.post("/items", status_code=201, summary="Add items")
 async def add_items(body: schemas.ItemsRequest, state: Shared) -> schemas.Changed:
-    """Add items that are not there yet."""
+    """Add new items."""
     return schemas.Changed(changed=await state.run(state.service.put_items, body.items, add=True))
 
 
 @router.put("/items", summary="Replace items")
 async def replace_items(body: schemas.ItemsRequest, state: Shared) -> schemas.Changed:
-    """Replace items that are there; feedback about them stays with what they were."""
+    """Replace existing items; earlier feedback still refers to the replaced ones."""
     return schemas.Changed(changed=await state.run(state.service.put_items, body.items, add=False))
 
 
 @router.delete("/items/{id:path}", summary="Remove an item")
 async def remove_item(id: ItemName, state: Shared) -> schemas.Changed:
-    """Take an item out of every later answer."""
+    """Remove an item from all later responses."""
     await state.run(state.service.remove_item, id)
     return schemas.Changed(changed=1)

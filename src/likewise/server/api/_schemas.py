@@ -1,26 +1,26 @@
-"""What goes over the wire: the bodies of requests and answers, with their limits."""
+"""The bodies of requests and responses, with their limits."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
 
-MOST_MATCHES = 1_000
-MOST_FEATURES = 16_000  # what pgvector stores
-MOST_TRIPLETS = 1_000
-MOST_COMPARISONS = 10_000  # that the pages of one request make
-MOST_ITEMS = 1_000
-MOST_LETTERS = 20_000
+MAX_MATCHES = 1_000
+MAX_FEATURES = 16_000  # the limit of pgvector
+MAX_TRIPLETS = 1_000
+MAX_COMPARISONS = 10_000  # in the pages of one request
+MAX_ITEMS = 1_000
+MAX_CHARACTERS = 20_000
 
-MOST = 1e12  # beyond it products leave the range of single precision
+MAX_NUMBER = 1e12  # products of larger numbers overflow single precision
 
-Number = Annotated[float, Field(allow_inf_nan=False, ge=-MOST, le=MOST)]
-Plain = Annotated[StrictStr, Field(pattern=r"^[^\x00]*$")]  # what PostgreSQL takes
-Vector = Annotated[list[Number], Field(min_length=1, max_length=MOST_FEATURES)]
+Number = Annotated[float, Field(allow_inf_nan=False, ge=-MAX_NUMBER, le=MAX_NUMBER)]
+Plain = Annotated[StrictStr, Field(pattern=r"^[^\x00]*$")]  # PostgreSQL rejects null bytes
+Vector = Annotated[list[Number], Field(min_length=1, max_length=MAX_FEATURES)]
 Id = (
     Annotated[StrictInt, Field(ge=-(2**53), le=2**53)]
     | Annotated[Plain, Field(min_length=1, max_length=200)]
 )
-Text = Annotated[Plain, Field(max_length=MOST_LETTERS)]
+Text = Annotated[Plain, Field(max_length=MAX_CHARACTERS)]
 Name = Annotated[Plain, Field(max_length=200)]
 Key = Annotated[StrictStr, Field(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -28,13 +28,13 @@ Cell = Text | Annotated[StrictInt, Field(ge=-(2**53), le=2**53)] | Number | bool
 
 
 class Body(BaseModel):
-    """What a request holds: nothing that is not named."""
+    """A request body; unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Query(Body):
-    """One query: a stored item, a vector, or a text where the model takes texts."""
+    """A query: the id of an item, a vector, or a text where the model takes texts."""
 
     id: Id | None = None
     vector: Vector | None = None
@@ -42,9 +42,9 @@ class Query(Body):
     version: Version | None = Field(None, description="A version other than the live one.")
 
     @model_validator(mode="after")
-    def _one_of(self) -> "Query":
+    def _check_one_given(self) -> "Query":
         if sum(given is not None for given in (self.id, self.vector, self.text)) != 1:
-            raise ValueError("exactly one of id, vector and text is needed")
+            raise ValueError("exactly one of id, vector and text must be given")
         return self
 
 
@@ -55,22 +55,22 @@ Filter = Annotated[
 
 
 class SearchRequest(Query):
-    """A search for the items most alike to a query."""
+    """A search for the items most similar to a query."""
 
-    k: int = Field(10, ge=1, le=MOST_MATCHES)
+    k: int = Field(10, ge=1, le=MAX_MATCHES)
     filter: Filter | None = Field(
-        None, description="Columns and the value, or list of values, that items must have."
+        None, description="Columns, each with the value or list of values that items must have."
     )
 
 
 class ScoreRequest(Query):
-    """Items to be scored with a query."""
+    """Items to be scored for a query."""
 
-    items: list[Id] = Field(min_length=1, max_length=MOST_ITEMS)
+    items: list[Id] = Field(min_length=1, max_length=MAX_ITEMS)
 
 
 class ExplainRequest(Query):
-    """An item whose score with a query is to be explained."""
+    """An item whose score for a query is to be explained."""
 
     item: Id
     top: int = Field(10, ge=1, le=100)
@@ -83,30 +83,30 @@ class Match(BaseModel):
     score: float
 
 
-class SearchAnswer(BaseModel):
-    """The items most alike, best first, and the version that found them."""
+class SearchResponse(BaseModel):
+    """The most similar items, best first, and the version that found them."""
 
     matches: list[Match]
     model: int
 
 
-class ScoreAnswer(BaseModel):
-    """Scores in the order of the items asked for."""
+class ScoreResponse(BaseModel):
+    """Scores in the order of the request."""
 
     scores: list[Match]
     model: int
 
 
 class Term(BaseModel):
-    """What one feature of the query and one of the item add to a score."""
+    """The contribution of a query feature and an item feature to a score."""
 
     query_feature: str
     item_feature: str
     contribution: float
 
 
-class ExplainAnswer(BaseModel):
-    """The strongest terms of a score; with the rest they sum to it."""
+class ExplainResponse(BaseModel):
+    """The largest terms of a score; together with `rest` they sum to it."""
 
     score: float
     terms: list[Term]
@@ -115,7 +115,7 @@ class ExplainAnswer(BaseModel):
 
 
 class Triplet(Body):
-    """For this query, one item is closer than another."""
+    """One item is closer to the query than another."""
 
     query: Id | Vector
     closer: Id
@@ -123,7 +123,7 @@ class Triplet(Body):
 
 
 class Click(Body):
-    """For this query these items were shown, in this order, and some were chosen."""
+    """The items shown for a query, in order, and those that were chosen."""
 
     query: Id | Vector
     shown: list[Id] = Field(min_length=2, max_length=100)
@@ -131,40 +131,40 @@ class Click(Body):
 
 
 class FeedbackRequest(Body):
-    """Comparisons, clicks, or both; a key makes it safe to send again."""
+    """Triplets, clicks, or both; a key makes it safe to repeat the request."""
 
-    triplets: list[Triplet] = Field(default=[], max_length=MOST_TRIPLETS)
+    triplets: list[Triplet] = Field(default=[], max_length=MAX_TRIPLETS)
     clicks: list[Click] = Field(default=[], max_length=100)
     key: Key | None = None
 
     @model_validator(mode="after")
-    def _something(self) -> "FeedbackRequest":
+    def _check_not_empty(self) -> "FeedbackRequest":
         if not self.triplets and not self.clicks:
-            raise ValueError("triplets or clicks are needed")
+            raise ValueError("triplets or clicks must be given")
         return self
 
 
 class Accepted(BaseModel):
-    """How many comparisons were written down, for good."""
+    """Number of comparisons written to the journal."""
 
     accepted: int
 
 
 class FeedbackState(BaseModel):
-    """Comparisons written down, and those the learner has consumed (held out ones too)."""
+    """Comparisons in the journal, and those that the learner has consumed or held out."""
 
     acknowledged: int
     applied: int
 
 
 class Undone(BaseModel):
-    """How many comparisons were taken back."""
+    """Number of comparisons undone."""
 
     undone: int
 
 
-class Shown(BaseModel):
-    """An item as a person sees it: a picture, a text or a row."""
+class ItemView(BaseModel):
+    """An item for display: an image, a text or a row."""
 
     id: Id
     kind: Literal["image", "text", "row"]
@@ -175,31 +175,31 @@ class Shown(BaseModel):
 
 
 class Question(BaseModel):
-    """A comparison to ask about: is left or right more like the query."""
+    """A question for a person: which of two items is more similar to the query."""
 
-    query: Shown
-    left: Shown
-    right: Shown
-    confidence: float = Field(description="That the left one is closer, as the learner sees it.")
+    query: ItemView
+    left: ItemView
+    right: ItemView
+    confidence: float = Field(description="Probability that left is closer.")
     model: int
 
 
-class Judged(BaseModel):
+class Evaluation(BaseModel):
     """Means over held-out queries, and the standard error of candidate − live."""
 
     live: float | None
     candidate: float | None
     error: float | None
-    n: int = Field(description="Queries.")
+    n: int = Field(description="Number of queries.")
 
 
 class Verdict(BaseModel):
-    """A version on pages of held-out queries, beside the one then live."""
+    """A version compared with the live one on pages of held-out queries."""
 
-    live: int = Field(description="The version that was live.")
-    overall: Judged
-    seen: Judged = Field(description="Over chosen items that training had.")
-    new: Judged = Field(description="Over chosen items that training did not have.")
+    live: int = Field(description="Number of the live version.")
+    overall: Evaluation
+    seen: Evaluation = Field(description="Over chosen items in the training set.")
+    new: Evaluation = Field(description="Over the other chosen items.")
     test: int = Field(description="Number of the test since the last automatic promotion.")
     threshold: float = Field(description="Standard errors that the overall gain must exceed.")
     passes: bool
@@ -212,18 +212,18 @@ class ModelVersion(BaseModel):
     status: Literal["live", "retired", "rejected", "kept"]
     origin: Literal["file", "learned"]
     learner: Literal["ridge", "aroma"] | None = Field(
-        description="None for the model file, and for versions of an earlier likewise."
+        description="None for the model file, and for versions of an earlier release."
     )
     penalty: float | None = Field(
-        alias="lambda", description="Weight of the start, in queries; null is infinity."
+        alias="lambda", description="Penalty on the change of W, in queries; null is infinity."
     )
-    gamma: float = Field(description="Step of the offsets of judged items; 0 is none.")
-    share: float | None = Field(description="Share of what AROMA learned.")
-    position: int = Field(description="Comparisons consumed when it was made.")
+    gamma: float = Field(description="Step of the item offsets; 0 disables them.")
+    share: float | None = Field(description="Fraction of AROMA's change of W.")
+    position: int = Field(description="Comparisons consumed at its creation.")
     created: float
     promoted: float | None
     judged: Verdict | None
-    available: bool = Field(description="Whether it can be promoted; old ones that never were go.")
+    available: bool = Field(description="Whether its files exist; old candidates are deleted.")
 
 
 class Models(BaseModel):
@@ -234,67 +234,67 @@ class Models(BaseModel):
     models: list[ModelVersion]
 
 
-class Live(BaseModel):
-    """The version that answers searches from now on."""
+class LiveVersion(BaseModel):
+    """Number of the version that is live now."""
 
     live: int
 
 
 class NewItem(Body):
-    """An item: its columns, or its features, or both (columns are then only shown)."""
+    """An item: its row, its vector, or both (the row is then only shown)."""
 
     id: Id
     vector: Vector | None = None
-    row: dict[Name, Cell | list[Cell]] | None = Field(None, max_length=MOST_FEATURES)
+    row: dict[Name, Cell | list[Cell]] | None = Field(None, max_length=MAX_FEATURES)
 
     @model_validator(mode="after")
-    def _something(self) -> "NewItem":
+    def _check_not_empty(self) -> "NewItem":
         if self.vector is None and self.row is None:
-            raise ValueError("vector or row is needed")
+            raise ValueError("vector or row must be given")
         return self
 
 
 class ItemsRequest(Body):
     """Items to add or to replace."""
 
-    items: list[NewItem] = Field(min_length=1, max_length=MOST_ITEMS)
+    items: list[NewItem] = Field(min_length=1, max_length=MAX_ITEMS)
 
 
 class Changed(BaseModel):
-    """How many items were changed."""
+    """Number of changed items."""
 
     changed: int
 
 
 class ItemsPage(BaseModel):
-    """Some of the items, in the order they came; `next` is the `after` of the next page."""
+    """A page of items in insertion order; `next` is the `after` of the next page."""
 
-    items: list[Shown]
+    items: list[ItemView]
     total: int
     next: int | None
 
 
-class Moved(BaseModel):
-    """A neighbour, and its rank under the other similarity."""
+class RankedNeighbor(BaseModel):
+    """A neighbor, and its rank under the other version."""
 
-    item: Shown
+    item: ItemView
     score: float
     rank: int
     other_rank: int | None
 
 
-class Neighbours(BaseModel):
-    """The nearest items before and after learning."""
+class Neighbors(BaseModel):
+    """The nearest neighbors of an item before and after learning."""
 
-    item: Shown
-    base: list[Moved]
-    learned: list[Moved]
+    item: ItemView
+    base: list[RankedNeighbor]
+    learned: list[RankedNeighbor]
     base_model: int
     model: int
 
 
 class Point(BaseModel):
-    """An item on the map: before and after learning."""
+    """The position of an item on the map before and after learning."""
 
     id: Id
     before: tuple[float, float]
@@ -303,7 +303,7 @@ class Point(BaseModel):
 
 
 class Map(BaseModel):
-    """Items in the plane; while it is being computed there are none."""
+    """Items in the plane; there are no points while they are being computed."""
 
     status: Literal["ready", "computing"]
     points: list[Point]
@@ -313,7 +313,7 @@ class Map(BaseModel):
 
 
 class Curve(BaseModel):
-    """A line to draw."""
+    """The points of a line."""
 
     x: list[float]
     y: list[float]
@@ -329,27 +329,27 @@ class Goodness(BaseModel):
     said_after: str
 
 
-class Lesson(BaseModel):
-    """What the gate saw at one position of the journal."""
+class GateResult(BaseModel):
+    """The evaluation of a candidate at a position of the journal."""
 
     position: int
     version: int
-    overall: Judged
-    seen: Judged
-    new: Judged
+    overall: Evaluation
+    seen: Evaluation
+    new: Evaluation
     threshold: float
     promoted: bool
 
 
 class Progress(BaseModel):
-    """Comparisons predicted before they were learned from, summed up to a position."""
+    """Comparisons predicted before training on them, and correct predictions, so far."""
 
     position: int
     asked: int
     right: int
 
 
-class Stands(BaseModel):
+class BaselineEvaluation(BaseModel):
     """Means over held-out queries of the model file and of the live version."""
 
     base: float | None
@@ -358,26 +358,26 @@ class Stands(BaseModel):
     n: int
 
 
-class Standing(BaseModel):
-    """The live version beside the model file, learned again without the queries that judge it."""
+class BaselineComparison(BaseModel):
+    """The live version compared with the model file by cross-validation."""
 
-    overall: Stands
-    seen: Stands
-    new: Stands
+    overall: BaselineEvaluation
+    seen: BaselineEvaluation
+    new: BaselineEvaluation
 
 
 class Outcome(BaseModel):
-    """A comparison that was held out, and what the two similarities say of it."""
+    """A held-out comparison, and its margins before and after learning."""
 
-    query: Shown
-    closer: Shown
-    farther: Shown
+    query: ItemView
+    closer: ItemView
+    farther: ItemView
     margin_before: float
     margin_after: float
 
 
 class ServedRecall(BaseModel):
-    """The share of the truly best items that the index finds."""
+    """The share of the best items that the index finds."""
 
     recall: float
     k: int
@@ -386,15 +386,15 @@ class ServedRecall(BaseModel):
 
 
 class Quality(BaseModel):
-    """How much was learned, on what was held out."""
+    """The quality of the live version on held-out queries."""
 
     status: Literal["ready", "computing"]
     goodness: Goodness | None
-    lessons: list[Lesson]
+    lessons: list[GateResult]
     progress: list[Progress]
     served: ServedRecall | None
-    standing: Standing | None
-    held_out: int = Field(description="Comparisons of held-out queries.")
+    standing: BaselineComparison | None
+    held_out: int = Field(description="Number of held-out comparisons.")
     n_won: int
     n_lost: int
     won: list[Outcome]
@@ -404,7 +404,7 @@ class Quality(BaseModel):
 
 
 class Summary(BaseModel):
-    """What is served."""
+    """The served model, its items and the progress of learning."""
 
     name: str
     n_items: int
@@ -415,7 +415,7 @@ class Summary(BaseModel):
     label: str | None
     similarity: str
     learns: bool
-    why_not: str | None = Field(description="Why it does not learn, where it does not.")
+    why_not: str | None = Field(description="Why the model cannot learn.")
     takes_text: bool
     store: Literal["sqlite", "postgresql"]
     engine: str
@@ -424,13 +424,13 @@ class Summary(BaseModel):
     applied: int
 
 
-class Problem(BaseModel):
-    """What was wrong, in one sentence."""
+class Error(BaseModel):
+    """An error in one sentence."""
 
     error: str
 
 
 class Status(BaseModel):
-    """Whether the server is well."""
+    """The health of the server."""
 
     status: str

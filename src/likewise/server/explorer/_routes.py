@@ -1,66 +1,66 @@
-"""What the explorer's pages ask for."""
+"""The routes of the explorer's pages."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from likewise.server.api import _schemas as schemas
-from likewise.server.api._routes import _PROBLEMS, ItemName
+from likewise.server.api._routes import ERRORS, ItemName
 from likewise.server.api._state import Shared, State
 
-router = APIRouter(prefix="/v1/explore", responses=_PROBLEMS)
+router = APIRouter(prefix="/v1/explore", responses=ERRORS)
 
 
-@router.get("/summary", summary="What is served")
+@router.get("/summary", summary="Summary of the server")
 async def summary(state: Shared) -> schemas.Summary:
-    """Return what is served, and how far learning is."""
+    """Return the served model, its items and the progress of learning."""
     return await state.run(_summary, state)
 
 
 def _summary(state: State) -> schemas.Summary:
-    service = state.service
-    pulse, live = service.follow(), service.live
-    first = live.catalogue.list[0] if len(live.catalogue) else None
+    service, model = state.service, state.service.model
+    status, snapshot = service.refresh(), service.snapshot
+    first = snapshot.catalog.items[0] if len(snapshot.catalog) else None
     return schemas.Summary(
-        name=service.served.name,
-        n_items=len(live.catalogue),
-        n_query_features=service.served.n_query_features or live.n_item_features,
-        n_item_features=live.n_item_features,
-        kind=service.served.shown(first.row, first.vector)[0] if first else "row",
+        name=model.name,
+        n_items=len(snapshot.catalog),
+        n_query_features=model.n_query_features or snapshot.n_item_features,
+        n_item_features=snapshot.n_item_features,
+        kind=model.display(first.row, first.vector)[0] if first else "row",
         columns=[name for name in first.row if name != "image"] if first else [],
-        label=service.served.label,
-        similarity=repr(live.similarity),
-        learns=service.why_not is None,
-        why_not=service.why_not,
-        takes_text=service.served.text_column is not None,
+        label=model.label,
+        similarity=repr(snapshot.similarity),
+        learns=model.no_learning_reason is None,
+        why_not=model.no_learning_reason,
+        takes_text=model.text_column is not None,
         store="postgresql" if service.store.kind == "postgresql" else "sqlite",
-        engine=service.engine,
-        live=live.version,
-        acknowledged=pulse.acknowledged,
-        applied=pulse.applied,
+        engine=snapshot.index.engine,
+        live=snapshot.version.number,
+        acknowledged=status.acknowledged,
+        applied=status.applied,
     )
 
 
-@router.get("/neighbours/{id:path}", summary="Neighbours before and after learning")
-async def neighbours(
+@router.get("/neighbours/{id:path}", summary="Neighbors before and after learning")
+async def neighbors(
     id: ItemName, state: Shared, k: Annotated[int, Query(ge=1, le=100)] = 10
-) -> schemas.Neighbours:
-    """Return an item's neighbours before and after learning, and where each was."""
-    return await state.search(state.explorer.neighbours, id, k)
+) -> schemas.Neighbors:
+    """Return an item's neighbors before and after learning, with their ranks in both."""
+    return await state.search(state.explorer.neighbors, id, k)
 
 
-@router.get("/map", summary="Items in the plane")
+@router.get("/map", summary="Map of the items")
 async def map(
     state: Shared, by: Annotated[str | None, Query(max_length=200)] = None
 ) -> schemas.Map:
-    """Return items in the plane before and after learning; ask again while it is computed.
+    """Return items in the plane before and after learning; repeat the request while computing.
 
-    Labels are those of the column `by`.
+    Labels come from the column `by`.
     """
     return await state.run(state.explorer.map, by)
 
 
-@router.get("/quality", summary="How good it is")
+@router.get("/quality", summary="Quality on held-out queries")
 async def quality(state: Shared) -> schemas.Quality:
-    """Return what was gained and lost on what was held out, and the way there."""
+    """Return gains and losses on held-out queries, and the history of candidates."""
     return await state.run(state.explorer.quality)

@@ -1,1 +1,1 @@
-"""Learning from feedback in a process of its own."""
+"""Learning from feedback in a separate process."""

@@ -1,7 +1,7 @@
-"""Ridge regression towards the start, with offsets of chosen items, from pages of feedback.
+"""Ridge regression towards the initial model, with offsets of chosen items.
 
-Everything is learned again at every candidate, from the distinct pairs of a query and a chosen item
-in sorted order: it does not matter in which requests they came, or how often the learner was ended.
+Every candidate is trained anew on the distinct pairs of a query and a chosen item in sorted order,
+so that neither the order of requests nor interruptions of the learner have an effect.
 """
 
 from collections.abc import Sequence
@@ -17,61 +17,63 @@ from likewise.learners.ridge import (
     offset_directions,
     relevance_path,
 )
-from likewise.server.learning._evidence import Evidence
-from likewise.server.learning._pages import JudgedPages, Pages
-from likewise.server.learning._start import Start, form_scores
-from likewise.server.store._records import Candidate, Entry, Recipe, Verdict
+from likewise.server.learning._initial import InitialModel, matrix_scores
+from likewise.server.learning._journal import JournalCache
+from likewise.server.learning._pages import HeldOutPages, Pages
+from likewise.server.store import Candidate, Entry, Recipe, Verdict
 from likewise.similarities import ItemOffsets
 from likewise.supervision import N_SPLITS
 
-# From the start outwards, so that of equal candidates the nearest to it is taken.
+# Ordered by distance from the initial model: of equal candidates the first is chosen.
 ALPHAS = (np.inf, 30.0, 10.0, 3.0)
 GAMMAS = (0.0, 0.2, 0.35, 0.5)
-_ALPHA_OF_BELIEF = 10.0
-_ROWS_AT_A_TIME = 8_192
+_BELIEF_ALPHA = 10.0
+_BATCH_SIZE = 8_192
 
 
 class RidgeMethod:
-    """Candidates by ridge regression, and the belief that asks questions.
+    """Candidates by ridge regression, and the belief that selects questions.
 
     Parameters
     ----------
-    start : Start
+    initial : InitialModel
     pages : Pages, optional
-        What it begins with.
-    mark : int, default=0
+        All pages so far.
+    position : int, default=0
         Position of the last candidate.
     """
 
     splits: Sequence[int] = range(N_SPLITS)
 
-    def __init__(self, start: Start, pages: Pages | None = None, mark: int = 0) -> None:
-        self._start, self._mark = start, mark
-        self._belief = belief(pages, start, mark)
+    def __init__(
+        self, initial: InitialModel, pages: Pages | None = None, position: int = 0
+    ) -> None:
+        self._initial, self._position = initial, position
+        self._belief = learn_belief(pages, initial, position)
 
-    def learn(self, entry: Entry, evidence: Evidence) -> None:
-        """Take an entry up: what it says is learned at the next mark, except what it undoes."""
+    def add_entry(self, entry: Entry, journal: JournalCache) -> None:
+        """Undo an entry, if this entry does so; pages are learned by the next `update`."""
         if entry.undoes is not None:
-            self._belief = belief(evidence.pages(), self._start, self._mark)
+            self._belief = learn_belief(journal.pages(), self._initial, self._position)
 
-    def reach(self, mark: int, pages: Pages) -> None:
-        """Learn from everything, at a mark."""
-        self._mark = mark
-        self._belief = belief(pages, self._start, mark)
+    def update(self, position: int, pages: Pages) -> None:
+        """Learn from all pages up to the position of a candidate."""
+        self._position = position
+        self._belief = learn_belief(pages, self._initial, position)
 
     def confidence(self, triplets: np.ndarray, queries: np.ndarray, items: np.ndarray) -> Any:
-        """Return how sure it is of comparisons, since the last mark."""
+        """Return the probability of each triplet, as of the last update."""
         return self._belief.confidence(triplets, queries, items)
 
-    def scores(self, pages: Pages, judged: JudgedPages, split: int) -> np.ndarray:
-        """Return the scores of all candidates without what a split holds out."""
+    def scores(self, pages: Pages, held_out: HeldOutPages, split: int) -> np.ndarray:
+        """Return the scores of all candidates trained without a split."""
         training = pages.relevance(split)
-        return ridge_scores(pages, judged, training, self._start, ALPHAS, self._gammas)
+        return ridge_scores(pages, held_out, training, self._initial, ALPHAS, self._gammas)
 
     def candidate(self, form: int, step: int, pages: Pages, verdict: Verdict) -> Candidate:
-        """Return a candidate learned from everything."""
+        """Return a candidate trained on everything."""
         recipe = Recipe("ridge", alpha=ALPHAS[form], gamma=self._gammas[step])
-        similarity, offsets = learned(pages, self._start, recipe)
+        similarity, offsets = learn_version(pages, self._initial, recipe)
         return Candidate(
             recipe,
             verdict,
@@ -80,47 +82,47 @@ class RidgeMethod:
         )
 
     def states(self) -> tuple[bytes, bytes | None]:
-        """Return what a checkpoint keeps: what asks questions. The rest is in the journal."""
+        """Return the belief for a checkpoint; all else is learned from the journal."""
         return to_bytes(self._belief), None
 
     @property
     def _gammas(self) -> tuple[float, ...]:
-        return GAMMAS if self._start.has_offsets else (0.0,)
+        return GAMMAS if self._initial.has_offsets else (0.0,)
 
 
-def belief(pages: Pages | None, start: Start, until: float) -> RidgeBelief:
-    """Return what is believed after the pages up to a position; the start where there are none."""
-    queries = np.zeros((0, start.W.shape[0]))
-    targets = np.zeros((0, start.W.shape[1]))
+def learn_belief(pages: Pages | None, initial: InitialModel, until: float) -> RidgeBelief:
+    """Return the belief after the pages up to a position; without pages the initial one."""
+    queries = np.zeros((0, initial.W.shape[0]))
+    targets = np.zeros((0, initial.W.shape[1]))
     if pages is not None and len(pages):
         relevance = pages.relevance(until=until)
         counts = np.asarray(relevance.sum(axis=1)).ravel()
-        asked = np.flatnonzero(counts)
-        if len(asked):
-            queries = pages.Q[asked]
-            targets = (relevance[asked] @ pages.P) / counts[asked, None]
+        rows = np.flatnonzero(counts)
+        if len(rows):
+            queries = pages.Q[rows]
+            targets = (relevance[rows] @ pages.P) / counts[rows, None]
     return RidgeBelief.learned(
-        queries, targets, start.W, alpha=_ALPHA_OF_BELIEF, normalize=start.normalize
+        queries, targets, initial.W, alpha=_BELIEF_ALPHA, normalize=initial.normalize
     )
 
 
 def ridge_scores(
     pages: Pages,
-    judged: JudgedPages,
+    held_out: HeldOutPages,
     training: Any,
-    start: Start,
+    initial: InitialModel,
     alphas: Sequence[float],
     gammas: Sequence[float],
 ) -> np.ndarray:
-    """Return the scores of items shown, for every penalty and every step of offsets.
+    """Return the scores of the items shown, for every penalty and every step of the offsets.
 
     Parameters
     ----------
     pages : Pages
-    judged : JudgedPages
+    held_out : HeldOutPages
     training : CSR array
-        Pairs to learn from, as `Pages.relevance` returns them.
-    start : Start
+        The training pairs, as returned by `Pages.relevance`.
+    initial : InitialModel
     alphas, gammas : sequences of float
 
     Returns
@@ -128,43 +130,44 @@ def ridge_scores(
     array of shape (n_alphas, n_gammas, n_shown)
     """
     if training.nnz == 0:
-        shape = len(alphas), len(gammas), len(judged.item)
-        return np.broadcast_to(form_scores(pages, judged, start.W), shape)
+        shape = len(alphas), len(gammas), len(held_out.item)
+        return np.broadcast_to(matrix_scores(pages, held_out, initial.W), shape)
     with single_threaded_blas():
-        path = relevance_path(training, pages.Q, pages.P, start.W)
-        moves = any(gamma > 0 for gamma in gammas)
-        items = ItemScores(
-            pages.P, offset_directions(training, pages.Q, start.W) if moves else None
-        )
-        asked = pages.Q[judged.queries]
-        plain, projected = asked @ start.W, path.project(asked)
-        asking, columns = judged.pairs
+        path = relevance_path(training, pages.Q, pages.P, initial.W)
+        has_offsets = any(gamma > 0 for gamma in gammas)
+        directions = offset_directions(training, pages.Q, initial.W) if has_offsets else None
+        items = ItemScores(pages.P, directions)
+        Q = pages.Q[held_out.queries]
+        unchanged, projected = Q @ initial.W, path.project(Q)
+        queries, columns = held_out.pairs
         scores = np.empty((len(alphas), len(gammas), len(columns)))
         for row, alpha in enumerate(alphas):
-            mapped = plain + path.predict(projected, alpha)
-            for first in range(0, len(columns), _ROWS_AT_A_TIME):
-                part = slice(first, first + _ROWS_AT_A_TIME)
-                found = items.pairs(mapped[asking[part]], columns[part], gammas)
-                for column, values in enumerate(found):
-                    scores[row, column, part] = values
-    return judged.of_pairs(scores)
+            mapped = unchanged + path.predict(projected, alpha)
+            for first in range(0, len(columns), _BATCH_SIZE):
+                batch = slice(first, first + _BATCH_SIZE)
+                by_gamma = items.pairs(mapped[queries[batch]], columns[batch], gammas)
+                for column, values in enumerate(by_gamma):
+                    scores[row, column, batch] = values
+    return held_out.expand(scores)
 
 
-def learned(pages: Pages, start: Start, recipe: Recipe) -> tuple[Any, ItemOffsets | None]:
-    """Return the similarity and the offsets that a recipe gives; revisions are the offsets' ids."""
+def learn_version(
+    pages: Pages, initial: InitialModel, recipe: Recipe
+) -> tuple[Any, ItemOffsets | None]:
+    """Return the similarity of a recipe, and its offsets by revisions."""
     relevance = pages.relevance()
-    similarity, offsets = start.similarity, None
+    similarity, offsets = initial.similarity, None
     with single_threaded_blas():
         if recipe.alpha < np.inf:
-            path = relevance_path(relevance, pages.Q, pages.P, start.W)
-            similarity = start.published(start.W + path.solution(recipe.alpha))
+            path = relevance_path(relevance, pages.Q, pages.P, initial.W)
+            similarity = initial.to_similarity(initial.W + path.solution(recipe.alpha))
         if recipe.gamma > 0:
-            moved = offset_directions(relevance, pages.Q, start.W)
+            directions = offset_directions(relevance, pages.Q, initial.W)
             offsets = ItemOffsets(
-                tuple(pages.revisions[moved.rows].tolist()),
-                moved.directions.astype(np.float32),
-                moved.counts,
+                tuple(pages.revisions[directions.rows].tolist()),
+                directions.directions.astype(np.float32),
+                directions.counts,
                 recipe.gamma,
-                moved.center,
+                directions.center,
             )
     return similarity, offsets

@@ -1,7 +1,7 @@
-"""The learner in a process of its own, so that it never keeps a search waiting.
+"""The learning process, separate from the server so that learning never delays a search.
 
-The two processes share nothing but the store and a pipe: a line wakes the learner, and the end of
-the pipe, which comes however the server ends, ends it.
+The processes share only the store and a pipe. A line in the pipe wakes the learner; the end of the
+pipe, which comes however the server ends, stops it.
 """
 
 import json
@@ -13,36 +13,36 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from time import monotonic
 
-_LOOK_EVERY = 0.2  # seconds; other servers on the same store do not wake this learner
-_NICE = 5  # the learner gets a third of a core that a search wants too
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_POLL_SECONDS = 0.2  # other servers on the same store do not wake this learner
+_NICENESS = 5  # the learner gets a third of a core that a search uses too
+_MIN_PAUSE, _MAX_PAUSE = 0.5, 30.0
 
 
 class LearningProcess:
-    """Keeps a learner running on a store.
+    """Keeps a learning process running on a store.
 
     Parameters
     ----------
-    place, schema : as in `open_store`
+    location, schema : as in `open_store`
     """
 
-    def __init__(self, place: str, schema: str) -> None:
-        self._told = json.dumps({"place": place, "schema": schema})
+    def __init__(self, location: str, schema: str) -> None:
+        self._config = json.dumps({"location": location, "schema": schema})
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = Event()
         self._thread = Thread(target=self._supervise, name="learning", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the process."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Say that there is something to learn."""
+        """Tell the learner that there is new feedback."""
         self._write(b"\n")
 
     def stop(self) -> None:
-        """Let the learner write down what it knows, and end it."""
+        """Let the learner write its checkpoint, and stop the process."""
         self._stopping.set()
         with self._lock:
             if self._process is not None and self._process.stdin is not None:
@@ -52,65 +52,65 @@ class LearningProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         process = self._process
         return process is not None and process.poll() is None
 
     def _supervise(self) -> None:
-        pause = _FIRST_PAUSE
+        pause = _MIN_PAUSE
         while not self._stopping.is_set():
-            begun = monotonic()
+            started = monotonic()
             with self._lock:
                 if self._stopping.is_set():
                     return
-                self._process = begin_process()
+                self._process = start_process()
                 assert self._process.stdin is not None
                 os.set_blocking(self._process.stdin.fileno(), False)
-            self._write(self._told.encode() + b"\n")
+            self._write(self._config.encode() + b"\n")
             self._process.wait()
-            lasted = monotonic() - begun
-            pause = _FIRST_PAUSE if lasted > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
+            lasted = monotonic() - started
+            pause = _MIN_PAUSE if lasted > _MAX_PAUSE else min(2 * pause, _MAX_PAUSE)
             self._stopping.wait(pause)
 
     def _write(self, line: bytes) -> None:
         with self._lock:
             if self._process is None or self._process.stdin is None or self._stopping.is_set():
                 return
-            # It may have ended, or have more to do already than it can.
+            # The process may have ended, or the pipe may be full of earlier lines.
             with suppress(BrokenPipeError, BlockingIOError):
                 os.write(self._process.stdin.fileno(), line)
 
 
-def begin_process() -> subprocess.Popen[bytes]:
-    """Start a learner that waits for its first line."""
+def start_process() -> subprocess.Popen[bytes]:
+    """Start a learning process that waits for its configuration."""
     return subprocess.Popen(
         [sys.executable, "-m", "likewise.server.learning._worker"], stdin=subprocess.PIPE
     )
 
 
 class _Pipe:
-    """Standard input: its first line, whether something came since, and whether it has ended."""
+    """Standard input: the configuration in its first line, then wake-up calls."""
 
     def __init__(self) -> None:
-        self.first = _first_line()
-        self.ended = False
+        self.first_line = _read_line()
+        self.closed = False
         self._woken = Event()
         Thread(target=self._read, daemon=True).start()
 
     def wait(self, seconds: float) -> None:
-        """Wait until something comes or the pipe ends, so many seconds at most."""
+        """Wait for a line or the end of the pipe, or until the time is over."""
         self._woken.wait(seconds)
         self._woken.clear()
 
     def _read(self) -> None:
         while os.read(0, 65_536):
             self._woken.set()
-        self.ended = True
+        self.closed = True
         self._woken.set()
 
 
-def _first_line() -> bytes:
-    """Read a line byte by byte: nothing that follows it may be lost in a buffer."""
+def _read_line() -> bytes:
+    """Read a line byte by byte, so that no buffer takes the bytes that follow."""
     line = b""
     while not line.endswith(b"\n") and (byte := os.read(0, 1)):
         line += byte
@@ -118,38 +118,38 @@ def _first_line() -> bytes:
 
 
 def _learn(pipe: _Pipe) -> None:
-    """Wait to be the only learner, then learn until the pipe ends."""
+    """Wait for the learner lock, then learn until the pipe is closed."""
     from likewise.server.learning._learner import Learner
-    from likewise.server.store._open import open_store
+    from likewise.server.store import open_store
 
-    if pipe.ended:
+    if pipe.closed:
         return
 
-    if hasattr(os, "nice"):  # not before: imports are better over soon
-        os.nice(_NICE)
-    told = json.loads(pipe.first)
-    store = open_store(told["place"], schema=told["schema"], synced=False)
-    while not store.try_to_lead():
-        pipe.wait(_LOOK_EVERY)
-        if pipe.ended:
+    if hasattr(os, "nice"):  # after the imports, which should be fast
+        os.nice(_NICENESS)
+    config = json.loads(pipe.first_line)
+    store = open_store(config["location"], schema=config["schema"], durable=False)
+    while not store.acquire_learner_lock():
+        pipe.wait(_POLL_SECONDS)
+        if pipe.closed:
             return
     learner = Learner(store)
-    while not pipe.ended:
+    while not pipe.closed:
         if not learner.step():
-            learner.keep()
-            pipe.wait(_LOOK_EVERY)
-    learner.keep()
+            learner.save()
+            pipe.wait(_POLL_SECONDS)
+    learner.save()
     store.close()
 
 
 def main() -> None:
-    """Learn beside the server, and give way to it."""
-    # Ctrl-C reaches all processes of a terminal, but the server ends this one, in its time.
+    """Learn until the server ends."""
+    # Ctrl-C reaches all processes of a terminal, but the server stops this one through the pipe.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     pipe = _Pipe()
-    if pipe.first:
-        # Beside the main thread, since there a learner would take Ctrl-C for its own end.
+    if pipe.first_line:
+        # Not in the main thread, where estimators install a handler for Ctrl-C.
         thread = Thread(target=_learn, args=(pipe,))
         thread.start()
         thread.join()

@@ -1,7 +1,44 @@
-"""Items, journal, checkpoints and versions in a database: what all databases have in common."""
+"""The server's database: items, the feedback journal, checkpoints and versions."""
 
-from likewise.server.store._learned import Files
-from likewise.server.store._schema import table_statements
-from likewise.server.store._store import Store
+from likewise.server.store._records import (
+    AlreadyExists,
+    Candidate,
+    Checkpoint,
+    Entry,
+    Evaluation,
+    InvalidRequest,
+    ItemId,
+    NotFound,
+    NotSupported,
+    Page,
+    Recipe,
+    StoredItem,
+    StoreStatus,
+    StoreUnavailable,
+    Verdict,
+    VersionFiles,
+    VersionInfo,
+)
+from likewise.server.store._store import Store, open_store
 
-__all__ = ["Files", "Store", "table_statements"]
+__all__ = [
+    "AlreadyExists",
+    "Candidate",
+    "Checkpoint",
+    "Entry",
+    "Evaluation",
+    "InvalidRequest",
+    "ItemId",
+    "NotFound",
+    "NotSupported",
+    "Page",
+    "Recipe",
+    "Store",
+    "StoreStatus",
+    "StoreUnavailable",
+    "StoredItem",
+    "Verdict",
+    "VersionFiles",
+    "VersionInfo",
+    "open_store",
+]

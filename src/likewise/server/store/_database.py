@@ -1,7 +1,7 @@
-"""What there is to do with any database: transactions, counters and notes.
+"""The interface to a database: transactions, statements, counters and notes.
 
-Numbers are counted up in the table ``counter``, within the transaction that uses them: whoever
-writes waits there for whoever writes already, so that numbers become visible in their order.
+Numbers come from the table ``counter`` and are incremented in the transaction that uses them. That
+row is a lock: concurrent writers wait for each other, and numbers become visible in order.
 """
 
 from abc import ABC, abstractmethod
@@ -11,78 +11,79 @@ from typing import Any
 
 import numpy as np
 
-_AT_A_TIME = 500
+_BATCH_SIZE = 500
 
 
 class Database(ABC):
-    """A database; a subclass says how to reach it. All methods may be called from any thread."""
+    """A database connection; subclasses implement it. All methods are thread-safe."""
 
     kind: str
 
     @abstractmethod
-    def _transaction(self, *, reads: bool = False) -> AbstractContextManager[Any]:
-        """Hold the connection, and write all or nothing: durable when the block has ended.
+    def _transaction(self, *, read_only: bool = False) -> AbstractContextManager[Any]:
+        """Run the block in a transaction, durable on exit.
 
-        One that only `reads` waits for nobody, and sees one moment. Inside another it is a part
-        of that.
+        A read-only transaction waits for no writer and reads one consistent state. A nested
+        transaction is part of the outer one.
         """
 
     @abstractmethod
-    def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Run one statement with ``?`` for its values; return the rows it gives, if any."""
+    def _execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement with ``?`` as placeholders, and return its rows, if any."""
 
     @abstractmethod
-    def _run_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each of many tuples of values."""
+    def _execute_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for each tuple of values."""
 
     @abstractmethod
     def _columns(self, table: str) -> set[str]:
-        """Return the names of a table's columns."""
+        """Return the column names of a table."""
 
     @abstractmethod
-    def _packed(self, vector: np.ndarray) -> Any:
-        """Return a vector as the database takes it."""
+    def _encode_vector(self, vector: np.ndarray) -> Any:
+        """Return a vector as the database stores it."""
 
     @abstractmethod
-    def _unpacked(self, stored: Any) -> np.ndarray:
-        """Return a vector that the database gave, as float32."""
+    def _decode_vector(self, stored: Any) -> np.ndarray:
+        """Return a stored vector as float32."""
 
     @abstractmethod
-    def try_to_lead(self) -> bool:
-        """Become the one learner on this store, until `close` or the end of the process."""
+    def acquire_learner_lock(self) -> bool:
+        """Try to become the only learner on this store, until `close` or the process ends."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection."""
 
     def note(self, name: str) -> str | None:
-        """Return what was written down under a name."""
-        with self._transaction(reads=True):
+        """Return the value of a note."""
+        with self._transaction(read_only=True):
             return self._note(name)
 
-    # Within a transaction.
+    # The methods below must be called in a transaction.
 
-    def _count(self, name: str, by: int) -> int:
-        rows = self._run(
-            "update counter set value = value + ? where name = ? returning value", [by, name]
+    def _increment(self, counter: str, by: int) -> int:
+        """Add to a counter and return its value; this waits for other writers, also by 0."""
+        rows = self._execute(
+            "update counter set value = value + ? where name = ? returning value", [by, counter]
         )
         return int(rows[0][0])
 
     def _note(self, name: str) -> str | None:
-        rows = self._run("select value from note where name = ?", [name])
+        rows = self._execute("select value from note where name = ?", [name])
         return str(rows[0][0]) if rows else None
 
     def _set_note(self, name: str, value: str) -> None:
-        self._run(
+        self._execute(
             "insert into note (name, value) values (?, ?) "
             "on conflict (name) do update set value = excluded.value",
             [name, value],
         )
 
-    def _in_parts(self, sql: str, values: Sequence[Any]) -> Iterable[list[tuple[Any, ...]]]:
-        """Run a query that ends in a column for parts of the values that column may have."""
+    def _select_in(self, sql: str, values: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
+        """Yield the rows of a query that ends with a column, for the given values of the column."""
         values = list(dict.fromkeys(values))
-        with self._transaction(reads=True):
-            for start in range(0, len(values), _AT_A_TIME):
-                part = values[start : start + _AT_A_TIME]
-                yield self._run(f"{sql} in ({', '.join('?' * len(part))})", part)
+        with self._transaction(read_only=True):
+            for start in range(0, len(values), _BATCH_SIZE):
+                batch = values[start : start + _BATCH_SIZE]
+                yield from self._execute(f"{sql} in ({', '.join('?' * len(batch))})", batch)

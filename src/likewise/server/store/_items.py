@@ -1,4 +1,4 @@
-"""The items of a store: each state of one is a revision, which never changes."""
+"""The items of a store: every change of an item creates an immutable revision."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from likewise.server.store._database import Database
-from likewise.server.store._records import ItemId, KeyTakenError, NotThereError, StoredItem
+from likewise.server.store._records import AlreadyExists, ItemId, NotFound, StoredItem
 
 NewItem = tuple[ItemId, np.ndarray, dict[str, Any]]
 
 
 class Items(Database):
-    """What is searched."""
+    """The table of items."""
 
     def put_items(
         self,
@@ -23,84 +23,81 @@ class Items(Database):
         replace: bool = True,
         digest: str | None = None,
     ) -> int:
-        """Write items; return how many were changed.
+        """Write items and return the number of changed items.
 
-        With `add` false all must be there, with `replace` false none may be. `digest` names the
-        file they come from, and a file that was the last one read is not read again.
+        Without `add` all must exist, without `replace` none may exist. `digest` identifies the file
+        that they come from; the file that was imported last is skipped.
         """
         with self._transaction():
-            self._count("item", 0)  # from here on nobody else writes
+            self._increment("item", 0)  # locks out other writers
             if digest is not None:
                 if self._note("items") == digest:
                     return 0
                 self._set_note("items", digest)
-            last = self._count("item", len(items))
-            there = self._current([str(item[0]) for item in items])
-            for name, given in ((n, n in there) for n in (str(item[0]) for item in items)):
-                if given and not replace:
-                    raise KeyTakenError(f"there is an item {name!r} already: PUT replaces it.")
-                if not given and not add:
-                    raise NotThereError(f"there is no item {name!r}: POST adds it.")
+            last = self._increment("item", len(items))
+            ids = [str(item[0]) for item in items]
+            existing = self._existing(ids)
+            for name in ids:
+                if name in existing and not replace:
+                    raise AlreadyExists(f"item {name!r} already exists: PUT replaces it.")
+                if name not in existing and not add:
+                    raise NotFound(f"there is no item {name!r}: POST adds it.")
             revisions = range(last - len(items) + 1, last + 1)
-            self._retire(
-                (revision, str(item[0]))
-                for revision, item in zip(revisions, items, strict=True)
-                if str(item[0]) in there
-            )
-            self._run_many(
+            self._retire((r, n) for r, n in zip(revisions, ids, strict=True) if n in existing)
+            self._execute_many(
                 "insert into item (revision, id, shown, vector, cells) values (?, ?, ?, ?, ?)",
                 (
-                    (revision, str(name), json.dumps(name), self._packed(vector), json.dumps(row))
+                    (
+                        revision,
+                        str(name),
+                        json.dumps(name),
+                        self._encode_vector(vector),
+                        json.dumps(row),
+                    )
                     for revision, (name, vector, row) in zip(revisions, items, strict=True)
                 ),
             )
             return len(items)
 
     def remove_item(self, name: ItemId) -> None:
-        """Take an item out; feedback about it stays."""
+        """Remove an item; feedback about it is kept."""
         with self._transaction():
-            change = self._count("item", 1)
-            if not self._current([str(name)]):
-                raise NotThereError(f"there is no item {name!r}.")
+            change = self._increment("item", 1)
+            if not self._existing([str(name)]):
+                raise NotFound(f"there is no item {name!r}.")
             self._retire([(change, str(name))])
 
     def items_since(self, change: int) -> tuple[list[StoredItem], list[int], int]:
-        """Return items that came after a change, revisions that went, and the last change."""
-        with self._transaction(reads=True):
-            came = self._run(
+        """Return the items added after a change, the revisions retired, and the last change."""
+        with self._transaction(read_only=True):
+            added = self._execute(
                 "select revision, shown, vector, cells from item "
                 "where revision > ? and retired is null order by revision",
                 [change],
             )
-            went = self._run(
+            retired = self._execute(
                 "select revision from item where retired > ? and revision <= ?", [change, change]
             )
-            ((last,),) = self._run("select value from counter where name = 'item'")
+            ((last,),) = self._execute("select value from counter where name = 'item'")
         items = [
-            StoredItem(revision, json.loads(shown), self._unpacked(vector), json.loads(cells))
-            for revision, shown, vector, cells in came
+            StoredItem(revision, json.loads(name), self._decode_vector(vector), json.loads(cells))
+            for revision, name, vector, cells in added
         ]
-        return items, [revision for (revision,) in went], int(last)
+        return items, [revision for (revision,) in retired], int(last)
 
     def vectors(self, revisions: Sequence[int]) -> dict[int, np.ndarray]:
-        """Return the vectors of revisions, also of those that were replaced or removed."""
-        found: dict[int, np.ndarray] = {}
-        for rows in self._in_parts("select revision, vector from item where revision", revisions):
-            found.update({revision: self._unpacked(vector) for revision, vector in rows})
-        return found
+        """Return the vectors of revisions, including retired ones."""
+        sql = "select revision, vector from item where revision"
+        return {r: self._decode_vector(vector) for r, vector in self._select_in(sql, revisions)}
 
-    def names(self, revisions: Sequence[int]) -> dict[int, ItemId]:
-        """Return the ids of revisions."""
-        found: dict[int, ItemId] = {}
-        for rows in self._in_parts("select revision, shown from item where revision", revisions):
-            found.update({revision: json.loads(shown) for revision, shown in rows})
-        return found
+    def item_ids(self, revisions: Sequence[int]) -> dict[int, ItemId]:
+        """Return the item ids of revisions."""
+        sql = "select revision, shown from item where revision"
+        return {revision: json.loads(name) for revision, name in self._select_in(sql, revisions)}
 
-    def _current(self, names: Sequence[str]) -> set[str]:
-        found: set[str] = set()
-        for rows in self._in_parts("select id from item where retired is null and id", names):
-            found.update(name for (name,) in rows)
-        return found
+    def _existing(self, ids: Sequence[str]) -> set[str]:
+        sql = "select id from item where retired is null and id"
+        return {name for (name,) in self._select_in(sql, ids)}
 
     def _retire(self, changes: Iterable[tuple[int, str]]) -> None:
-        self._run_many("update item set retired = ? where retired is null and id = ?", changes)
+        self._execute_many("update item set retired = ? where retired is null and id = ?", changes)

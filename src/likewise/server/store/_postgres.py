@@ -1,4 +1,4 @@
-"""The store in PostgreSQL, with pgvector: several servers share it."""
+"""The store in PostgreSQL with pgvector, which several servers can share."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from likewise.exceptions import require_extra
-from likewise.server.store import Store, table_statements
-from likewise.server.store._records import StoreAwayError
+from likewise.server.store._records import StoreUnavailable
+from likewise.server.store._store import Store
 
 _TYPES = {"whole": "bigint", "real": "double precision", "binary": "bytea", "vector": "vector"}
-_OUR_LOCK, _MAKING = 0x6C696B65, 1  # "like"; making tables is told from learning
+_LOCK_SPACE, _SCHEMA_LOCK = 0x6C696B65, 1  # "like"; the lock for creating tables
 
 
 class PostgresStore(Store):
@@ -23,7 +23,7 @@ class PostgresStore(Store):
     url : str
         ``postgresql://...``
     schema : str, default="likewise"
-        Made where there is none; stores of several models live in several.
+        Created if it does not exist; every model needs a schema of its own.
     """
 
     kind = "postgresql"
@@ -33,7 +33,7 @@ class PostgresStore(Store):
         self._url, self._schema = url, schema
         self._lock = RLock()
         self._depth = 0
-        self._leads = False
+        self._holds_learner_lock = False
         self._connection: Any = None
         try:
             self._connect()
@@ -51,24 +51,23 @@ class PostgresStore(Store):
         self._connection = self._psycopg.connect(
             self._url, autocommit=True, connect_timeout=10, application_name="likewise"
         )
+        lock = "select pg_advisory_xact_lock(%s, %s)"
         name = sql.Identifier(self._schema)
         with self._connection.transaction():
-            self._connection.execute("select pg_advisory_xact_lock(%s, %s)", [_OUR_LOCK, _MAKING])
+            self._connection.execute(lock, [_LOCK_SPACE, _SCHEMA_LOCK])
             self._connection.execute("create extension if not exists vector")
             self._connection.execute(sql.SQL("create schema if not exists {}").format(name))
         self._connection.execute(sql.SQL("set search_path to {}, public").format(name))
-        # `synchronous_commit` off would acknowledge feedback before it is safe.
+        # Without `synchronous_commit` feedback would be acknowledged before it is durable.
         self._connection.execute("set synchronous_commit to on")
         self._connection.execute("set lock_timeout to '30s'")
         with self._connection.transaction():
-            self._connection.execute("select pg_advisory_xact_lock(%s, %s)", [_OUR_LOCK, _MAKING])
-            for statement in table_statements(**_TYPES):
-                self._connection.execute(statement)
-            self._migrate(_TYPES["binary"])
+            self._connection.execute(lock, [_LOCK_SPACE, _SCHEMA_LOCK])
+            self._create_tables(_TYPES)
         pgvector.register_vector(self._connection)
 
     @contextmanager
-    def _transaction(self, *, reads: bool = False) -> Iterator[None]:
+    def _transaction(self, *, read_only: bool = False) -> Iterator[None]:
         with self._lock:
             if self._depth:
                 self._depth += 1
@@ -78,58 +77,58 @@ class PostgresStore(Store):
                     self._depth -= 1
                 return
             if self._connection.closed:
-                if self._leads:  # the lock went with the connection: another may lead by now
-                    raise StoreAwayError("the connection to PostgreSQL was lost.")
-                self._connect_again()
+                if self._holds_learner_lock:  # released with the connection: another may hold it
+                    raise StoreUnavailable("the connection to PostgreSQL was lost.")
+                self._reconnect()
             self._depth = 1
             try:
                 with self._connection.transaction():
-                    if reads:
+                    if read_only:
                         self._connection.execute(
                             "set transaction isolation level repeatable read, read only"
                         )
                     yield
             except self._psycopg.OperationalError as error:
-                raise StoreAwayError("PostgreSQL does not answer just now.") from error
+                raise StoreUnavailable("PostgreSQL does not answer.") from error
             finally:
                 self._depth = 0
 
-    def _connect_again(self) -> None:
+    def _reconnect(self) -> None:
         try:
             self._connect()
         except self._psycopg.OperationalError as error:
-            raise StoreAwayError("PostgreSQL cannot be reached just now.") from error
+            raise StoreUnavailable("PostgreSQL cannot be reached.") from error
 
-    def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         cursor = self._connection.execute(sql.replace("?", "%s"), values)
         return cursor.fetchall() if cursor.description is not None else []
 
-    def _run_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+    def _execute_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(sql.replace("?", "%s"), many)
 
     def _columns(self, table: str) -> set[str]:
-        found = self._run(
+        rows = self._execute(
             "select column_name from information_schema.columns "
             "where table_schema = current_schema() and table_name = ?",
             [table],
         )
-        return {name for (name,) in found}
+        return {name for (name,) in rows}
 
-    def _packed(self, vector: np.ndarray) -> np.ndarray:
+    def _encode_vector(self, vector: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(vector, dtype=np.float32)
 
-    def _unpacked(self, stored: Any) -> np.ndarray:
+    def _decode_vector(self, stored: Any) -> np.ndarray:
         return np.asarray(stored.to_numpy() if hasattr(stored, "to_numpy") else stored, np.float32)
 
-    def try_to_lead(self) -> bool:
-        """Take the one lock there is for learning on this schema; it goes with the connection."""
+    def acquire_learner_lock(self) -> bool:
+        """Take the advisory lock of this schema, which the connection holds."""
         with self._transaction():
-            ((taken,),) = self._run(
-                "select pg_try_advisory_lock(?, hashtext(?))", [_OUR_LOCK, self._schema]
+            ((taken,),) = self._execute(
+                "select pg_try_advisory_lock(?, hashtext(?))", [_LOCK_SPACE, self._schema]
             )
-        self._leads = bool(taken)
-        return self._leads
+        self._holds_learner_lock = bool(taken)
+        return self._holds_learner_lock
 
     def close(self) -> None:
         """Close the connection."""

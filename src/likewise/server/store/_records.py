@@ -1,4 +1,4 @@
-"""What a store holds, as plain values; and what it refuses."""
+"""The records of a store as plain values, and the errors that a store raises."""
 
 from dataclasses import dataclass
 from math import inf
@@ -9,29 +9,29 @@ import numpy as np
 ItemId = int | str
 
 
-class KeyTakenError(ValueError):
-    """A key or an id that is there already, for something else."""
+class AlreadyExists(ValueError):
+    """A key or an id is already in use for something else."""
 
 
-class NotThereError(LookupError):
-    """A key, an id or a version that is not there."""
+class NotFound(LookupError):
+    """A key, an id or a version does not exist."""
 
 
-class WrongRequestError(ValueError):
-    """A request that says what does not fit the model."""
+class InvalidRequest(ValueError):
+    """A request does not fit the model."""
 
 
-class StoreAwayError(OSError):
-    """A store that cannot be reached just now."""
+class StoreUnavailable(OSError):
+    """The store cannot be reached at the moment."""
 
 
-class NotPossibleError(ValueError):
-    """What cannot be done with things as they are."""
+class NotSupported(ValueError):
+    """The operation is not possible in the present state."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredItem:
-    """One state of an item; it never changes, and stays when the item is replaced or removed."""
+    """An immutable revision of an item; it is kept when the item is replaced or removed."""
 
     revision: int
     id: ItemId
@@ -41,10 +41,10 @@ class StoredItem:
 
 @dataclass(frozen=True)
 class Page:
-    """What was shown for a query, in order, and what of it was chosen.
+    """The results shown for a query, in order, and those that were chosen.
 
-    The query is a revision of an item or a vector; `shown` and `chosen` are revisions. A comparison
-    that was given as such is a page of two.
+    The query is the revision of an item, or a vector; `shown` and `chosen` are revisions. A triplet
+    is a page of two.
     """
 
     query: Any
@@ -52,21 +52,21 @@ class Page:
     chosen: tuple[int, ...]
 
     @classmethod
-    def of_two(cls, query: Any, closer: int, farther: int) -> "Page":
-        """Return a comparison as a page."""
+    def from_triplet(cls, query: Any, closer: int, farther: int) -> "Page":
+        """Return a triplet as a page."""
         return cls(query, (closer, farther), (closer,))
 
     @property
     def n_comparisons(self) -> int:
-        """Number of comparisons: every chosen item with every other that was shown."""
+        """Number of comparisons: every chosen item with every other item shown."""
         return len(self.chosen) * (len(self.shown) - len(self.chosen))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the journal: pages, or that those of another line are taken back.
+    """An entry of the journal: pages, or the number of an earlier entry that it undoes.
 
-    `first` is the position of its first comparison; positions count comparisons.
+    Positions count comparisons; `first` is the position of the entry's first comparison.
     """
 
     number: int
@@ -84,10 +84,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A learner's state after the entries up to `entry`, and `position` comparisons.
+    """The learner's state after the entries up to `entry`, which hold `position` comparisons.
 
-    Number of comparisons `predicted` before training on them, and how many of those were `correct`.
-    `twin` is the state without what is held out, for learners that keep one.
+    `predicted` comparisons were predicted before training on them, `correct` of them correctly.
+    `twin` is the state trained without the held-out split, for learners that keep one.
     """
 
     entry: int
@@ -98,7 +98,7 @@ class Checkpoint:
     twin: bytes | None = None
 
 
-class Judged(NamedTuple):
+class Evaluation(NamedTuple):
     """Means over held-out queries; None where there are too few.
 
     Attributes
@@ -107,7 +107,7 @@ class Judged(NamedTuple):
     error : float or None
         Standard error of candidate − live, paired by query.
     n : int
-        Queries.
+        Number of queries.
     """
 
     live: float | None
@@ -118,14 +118,14 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A candidate beside the version that was live, on pages of queries held out.
+    """A candidate compared with the live version on pages of held-out queries.
 
     Attributes
     ----------
     live : int
-        The version it was compared with.
-    overall, seen, new : Judged
-        Over all chosen items, over those that training had, and over those it had not.
+        Number of the live version.
+    overall, seen, new : Evaluation
+        Over all chosen items, over those in the training set, and over the others.
     test : int
         Number of the test since the last automatic promotion, from 1.
     threshold : float
@@ -134,9 +134,9 @@ class Verdict:
     """
 
     live: int
-    overall: Judged
-    seen: Judged
-    new: Judged
+    overall: Evaluation
+    seen: Evaluation
+    new: Evaluation
     test: int
     threshold: float
     passes: bool
@@ -144,17 +144,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a version is learned from the pages up to its position.
+    """The settings by which a version is learned from the pages up to its position.
 
     Attributes
     ----------
     learner : {"ridge", "aroma"}
     alpha : float
-        Weight of the start in queries; infinity keeps the start.
+        Penalty on the change of W, in queries; infinity keeps the initial W.
     gamma : float
-        Step of the offsets; 0 is none.
+        Step of the offsets; 0 disables them.
     share : float
-        Share of what AROMA learned.
+        Fraction of AROMA's change of W.
     """
 
     learner: Literal["ridge", "aroma"]
@@ -165,10 +165,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A version to be written: how it was learned, what that gave, and the verdict on it.
+    """A version to be written: its recipe, its verdict and its model files.
 
-    `similarity`, `offsets` and `twin` are model files; offsets have revisions of items as ids. The
-    twin is the same without what is held out.
+    The ids of the offsets are revisions of items. The twin is the same similarity trained without
+    the held-out split.
     """
 
     recipe: Recipe
@@ -178,9 +178,17 @@ class Candidate:
     twin: bytes | None = None
 
 
+class VersionFiles(NamedTuple):
+    """The model files of a version: see `Candidate`."""
+
+    similarity: bytes
+    offsets: bytes | None
+    twin: bytes | None
+
+
 @dataclass(frozen=True)
 class VersionInfo:
-    """A version, without its numbers."""
+    """A version without its model files."""
 
     number: int
     origin: str
@@ -194,8 +202,20 @@ class VersionInfo:
 
 
 @dataclass(frozen=True)
-class Pulse:
-    """What whoever follows a store needs to look at, all read at one moment."""
+class StoreStatus:
+    """The counters of a store, read in one transaction.
+
+    Attributes
+    ----------
+    live : int
+        Number of the live version.
+    gate_held : bool
+        Whether automatic promotion is suspended.
+    change : int
+        Number of the last change of the items.
+    acknowledged, applied : int
+        Comparisons in the journal, and those that the learner has consumed.
+    """
 
     live: int
     gate_held: bool

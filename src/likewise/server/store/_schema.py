@@ -1,5 +1,15 @@
-"""The tables of a store, in the words of any database."""
+"""The tables of a store, and the migration of a store with an earlier schema."""
 
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from likewise.server.store._journal import encode_pages
+from likewise.server.store._records import Page
+from likewise.server.store._versions import Versions
+
+SCHEMA = 2
+_FIRST_SCHEMA = 1  # has no note of its number, and stores triplets instead of pages
 _TABLES = """
 create table if not exists note (name text primary key, value text not null);
 create table if not exists counter (name text primary key, value {whole} not null);
@@ -32,9 +42,63 @@ create table if not exists version (
     similarity {binary}, recipe text, offsets {binary}, twin {binary}
 )
 """
+_ADDED_COLUMNS = {
+    "checkpoint": [("twin", "{binary}")],
+    "version": [("recipe", "text"), ("offsets", "{binary}"), ("twin", "{binary}")],
+}
+_BATCH_SIZE = 500
 
 
-def table_statements(*, whole: str, real: str, binary: str, vector: str) -> list[str]:
-    """Return what makes the tables where they are missing, by a database's names of types."""
-    tables = _TABLES.format(whole=whole, real=real, binary=binary, vector=vector)
-    return tables.split(";")
+class Schema(Versions):
+    """Creates and migrates the tables, in the transaction that opens a store."""
+
+    def _create_tables(self, types: dict[str, str]) -> None:
+        """Create missing tables, and migrate a store of schema 1; reject a later schema.
+
+        Triplets become pages of two. The learner restarts from the journal, and the live version
+        stays live.
+
+        Parameters
+        ----------
+        types : dict
+            The database's names of the types `whole`, `real`, `binary` and `vector`.
+        """
+        for statement in _TABLES.format(**types).split(";"):
+            self._execute(statement)
+        schema = int(self._note("schema") or _FIRST_SCHEMA)
+        if schema > SCHEMA:
+            raise ValueError(
+                f"the store was written by a later version of likewise (its schema is {schema}, "
+                f"and this version supports {SCHEMA}): use that version, or another --store."
+            )
+        if schema == SCHEMA:
+            return
+        for table, columns in _ADDED_COLUMNS.items():
+            existing = self._columns(table)
+            for name, kind in columns:
+                if name not in existing:
+                    self._execute(f"alter table {table} add column {name} {kind.format(**types)}")
+        self._convert_triplets()
+        ((position,),) = self._execute(
+            "select coalesce(max(position), 0) from version "
+            "where origin = 'learned' and promoted is not null"
+        )
+        self._set_note("judged_from", str(position))
+        self._reset_learner()
+        self._set_note("schema", str(SCHEMA))
+
+    def _convert_triplets(self) -> None:
+        last = 0
+        while rows := self._execute(
+            "select number, body from entry where number > ? order by number limit ?",
+            [last, _BATCH_SIZE],
+        ):
+            last = rows[-1][0]
+            self._execute_many(
+                "update entry set body = ? where number = ?",
+                [(encode_pages(_to_pages(json.loads(body))), number) for number, body in rows],
+            )
+
+
+def _to_pages(triplets: Sequence[Sequence[Any]]) -> list[Page]:
+    return [Page.from_triplet(query, closer, farther) for query, closer, farther, _ in triplets]

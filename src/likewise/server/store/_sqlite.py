@@ -1,4 +1,4 @@
-"""The store in one file, beside the model: SQLite with a write-ahead log."""
+"""The store in an SQLite file with a write-ahead log."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise.server.store import Store, table_statements
-from likewise.server.store._records import StoreAwayError
+from likewise.server.store._records import StoreUnavailable
+from likewise.server.store._store import Store
 
 _TYPES = {"whole": "integer", "real": "real", "binary": "blob", "vector": "blob"}
-_SECONDS_TO_WAIT = 30
+_LOCK_TIMEOUT = 30
 
 
 class SqliteStore(Store):
@@ -22,27 +22,25 @@ class SqliteStore(Store):
     Parameters
     ----------
     path : path-like
-        The file; made where there is none.
-    synced : bool, default=True
-        Whether what is written survives a loss of power. The learner can do without: what it
-        loses it learns again from the journal.
+        The file, created if it does not exist.
+    durable : bool, default=True
+        Whether a commit survives a power failure. The learner works without: it can learn lost
+        states again from the journal.
     """
 
     kind = "sqlite"
 
-    def __init__(self, path: Path, *, synced: bool = True) -> None:
+    def __init__(self, path: Path, *, durable: bool = True) -> None:
         self._path = path
         self._lock = RLock()
         self._depth = 0
-        self._leading: sqlite3.Connection | None = None
+        self._learner_lock: sqlite3.Connection | None = None
         try:
-            self._connection = _open(path)
+            self._connection = _connect(path)
             self._connection.execute("pragma journal_mode = wal")
-            self._connection.execute(f"pragma synchronous = {'full' if synced else 'normal'}")
+            self._connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             with self._transaction():
-                for statement in table_statements(**_TYPES):
-                    self._connection.execute(statement)
-                self._migrate(_TYPES["binary"])
+                self._create_tables(_TYPES)
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{path} cannot be used as a store: {error}.") from error
         except ValueError:
@@ -50,10 +48,10 @@ class SqliteStore(Store):
             raise
 
     @contextmanager
-    def _transaction(self, *, reads: bool = False) -> Iterator[None]:
+    def _transaction(self, *, read_only: bool = False) -> Iterator[None]:
         with self._lock:
             if self._depth == 0:
-                self._begin("begin" if reads else "begin immediate")
+                self._begin("begin" if read_only else "begin immediate")
             self._depth += 1
             try:
                 yield
@@ -66,46 +64,46 @@ class SqliteStore(Store):
             if self._depth == 0:
                 self._connection.commit()
 
-    def _begin(self, how: str) -> None:
+    def _begin(self, statement: str) -> None:
         try:
-            self._connection.execute(how)
-        except sqlite3.OperationalError as error:  # someone else writes, and does not end
-            raise StoreAwayError(f"the store cannot be written just now: {error}.") from error
+            self._connection.execute(statement)
+        except sqlite3.OperationalError as error:  # another process holds the write lock
+            raise StoreUnavailable(f"the store is locked: {error}.") from error
 
-    def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()
 
-    def _run_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
+    def _execute_many(self, sql: str, many: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(sql, many)
 
     def _columns(self, table: str) -> set[str]:
-        return {name for (name,) in self._run("select name from pragma_table_info(?)", [table])}
+        return {name for (name,) in self._execute("select name from pragma_table_info(?)", [table])}
 
-    def _packed(self, vector: np.ndarray) -> bytes:
+    def _encode_vector(self, vector: np.ndarray) -> bytes:
         return np.ascontiguousarray(vector, dtype="<f4").tobytes()
 
-    def _unpacked(self, stored: Any) -> np.ndarray:
+    def _decode_vector(self, stored: Any) -> np.ndarray:
         return np.frombuffer(stored, dtype="<f4")
 
-    def try_to_lead(self) -> bool:
-        """Lock a file of its own, which the system opens again when the process ends."""
-        if self._leading is None:
-            connection = _open(self._path.with_name(self._path.name + "-learner"), timeout=0)
+    def acquire_learner_lock(self) -> bool:
+        """Lock a separate file, which the operating system unlocks when the process ends."""
+        if self._learner_lock is None:
+            connection = _connect(self._path.with_name(self._path.name + "-learner"), timeout=0)
             try:
                 connection.execute("begin exclusive")
             except sqlite3.OperationalError:
                 connection.close()
                 return False
-            self._leading = connection
+            self._learner_lock = connection
         return True
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            if self._leading is not None:
-                self._leading.close()
+            if self._learner_lock is not None:
+                self._learner_lock.close()
             self._connection.close()
 
 
-def _open(path: Path, timeout: float = _SECONDS_TO_WAIT) -> sqlite3.Connection:
+def _connect(path: Path, timeout: float = _LOCK_TIMEOUT) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)

@@ -1,45 +1,84 @@
-"""All that a server keeps, in one database."""
+"""The whole store in one database, and how to open it."""
+
+import re
+from pathlib import Path
 
 from likewise.server.store._items import Items
 from likewise.server.store._journal import Journal
-from likewise.server.store._learned import Learned
-from likewise.server.store._migration import Migration
-from likewise.server.store._records import Checkpoint, Pulse
+from likewise.server.store._records import Checkpoint, StoreStatus
+from likewise.server.store._schema import Schema
 
 
-class Store(Items, Journal, Learned, Migration):
-    """Items, the journal and what was learned, in tables of their own."""
+class Store(Items, Journal, Schema):
+    """Items, journal, checkpoints and versions of one model."""
 
-    def begin(self, notes: dict[str, str], similarity: bytes, start: bytes | None) -> None:
-        """Write down, the first time, what is served: its first version, and a learner's start."""
+    def initialize(self, notes: dict[str, str], similarity: bytes, learner: bytes | None) -> None:
+        """Write the first version and the learner's initial state, unless they are there."""
         with self._transaction():
-            self._count("version", 0)  # waits for whoever begins at the same time
+            self._increment("version", 0)  # locks out a concurrent initialization
             if self._note("live") is not None:
                 return
             for name, value in {**notes, "live": "1", "gate": "open"}.items():
                 self._set_note(name, value)
             self._add_version("file", 0, similarity, promoted=True)
-            if start is not None:
-                self._set_checkpoint("start", Checkpoint(0, 0, 0, 0, start))
+            if learner is not None:
+                self._set_checkpoint("start", Checkpoint(0, 0, 0, 0, learner))
 
-    def choose_learner(self, name: str) -> None:
-        """Note which learner learns; another than before begins again from the first entry."""
+    def set_learner(self, name: str) -> None:
+        """Set the learner; a change of the learner restarts it from the first entry."""
         with self._transaction():
-            self._count("version", 0)
+            self._increment("version", 0)
             if self._note("learner") != name:
                 self._set_note("learner", name)
-                self._forget_progress()
+                self._reset_learner()
 
-    def pulse(self) -> Pulse:
-        """Return what changes, all at one moment."""
-        with self._transaction(reads=True):
-            notes = dict(self._run("select name, value from note where name in ('live', 'gate')"))
-            counts = dict(self._run("select name, value from counter"))
-            ((applied,),) = self._run("select coalesce(max(position), 0) from checkpoint")
-        return Pulse(
+    def status(self) -> StoreStatus:
+        """Return the counters, read in one transaction."""
+        with self._transaction(read_only=True):
+            notes = dict(
+                self._execute("select name, value from note where name in ('live', 'gate')")
+            )
+            counts = dict(self._execute("select name, value from counter"))
+            ((applied,),) = self._execute("select coalesce(max(position), 0) from checkpoint")
+        return StoreStatus(
             int(notes.get("live", 0)),
             notes.get("gate") == "held",
             int(counts["item"]),
             int(counts["position"]),
             int(applied),
         )
+
+
+def open_store(location: str, *, schema: str = "likewise", durable: bool = True) -> Store:
+    """Open a store, or create one.
+
+    Parameters
+    ----------
+    location : str
+        A file, or ``postgresql://...``.
+    schema : str, default="likewise"
+        The schema of a PostgreSQL database.
+    durable : bool, default=True
+        Whether a commit to a file survives a power failure.
+    """
+    if location.startswith(("postgresql://", "postgres://")):
+        if re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema) is None:
+            raise ValueError(
+                "schema must consist of lower-case letters, digits and _, but "
+                f"{schema!r} was given."
+            )
+        from likewise.server.store._postgres import PostgresStore
+
+        return PostgresStore(location, schema)
+    if "://" in location:
+        raise ValueError(f"store must be a file or postgresql://..., but {location!r} was given.")
+    path = Path(location)
+    if path.is_dir():
+        raise IsADirectoryError(f"store must be a file, but {path} is a folder.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"store must be in an existing folder, but there is no folder {path.parent}."
+        )
+    from likewise.server.store._sqlite import SqliteStore
+
+    return SqliteStore(path, durable=durable)

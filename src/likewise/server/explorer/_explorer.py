@@ -1,0 +1,281 @@
+"""The explorer's data: neighbors before and after learning, a map, and quality."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from likewise._threads import limit_threads, single_threaded_blas
+from likewise.evaluation import align_map, goodness, plane_map
+from likewise.server._service import Service
+from likewise.server._snapshot import Snapshot
+from likewise.server.api import _schemas as schemas
+from likewise.server.learning._baseline import BaselineComparison, compare_with_baseline
+from likewise.server.learning._initial import BASE_VERSION
+from likewise.server.store import ItemId, StoredItem
+
+_MAX_MAP_ITEMS, _MAX_GOODNESS_ITEMS, _MAX_CURVE_POINTS = 1_000, 2_000, 200
+_RECALL_QUERIES, _RECALL_AT = 100, 10
+_MAX_OUTCOMES = 20
+_MapPoint = tuple[ItemId, Any, Any]  # an item before and after learning
+
+
+class Explorer:
+    """Answers the explorer's requests; long computations run once for each state.
+
+    Parameters
+    ----------
+    service : Service
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="explorer")
+        self._lock = Lock()
+        self._results: dict[str, tuple[Any, Future[Any] | None]] = {}
+
+    def close(self) -> None:
+        """Stop computing."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def view(self, item: StoredItem, *, with_row: bool = False) -> schemas.ItemView:
+        """Return an item for display."""
+        model = self._service.model
+        kind, image, text = model.display(item.row, item.vector)
+        label = item.row.get(model.label) if model.label is not None else None
+        row = {key: value for key, value in item.row.items() if key != "image" or image is None}
+        if kind == "row" and not row:
+            row = {f"x{place}": float(x) for place, x in enumerate(item.vector[:20])}
+        return schemas.ItemView(
+            id=item.id,
+            kind=kind,
+            image=image,
+            text=text,
+            row=row if with_row or kind == "row" else None,
+            label=None if label is None else str(label),
+        )
+
+    def neighbors(self, name: ItemId, k: int) -> schemas.Neighbors:
+        """Return an item's neighbors before and after learning, with their ranks in both."""
+        item = self._service.item(name)
+        live = self._service.snapshot
+        base = self._service.snapshot_at(BASE_VERSION)
+        items, own_row = live.catalog.items, live.catalog.row_numbers[str(item.id)]
+        query = live.query_row(schemas.Query(id=item.id, version=None))
+        with limit_threads(1):
+            scores = [s.similarity.score(query, s.item_rows)[0] for s in (base, live)]
+        for each in scores:
+            each[own_row] = -np.inf  # an item is not a neighbor of itself
+        orders = [np.argsort(-each, kind="stable") for each in scores]
+        ranks = [np.empty_like(order) for order in orders]
+        for rank, order in zip(ranks, orders, strict=True):
+            rank[order] = np.arange(1, len(order) + 1)
+
+        def ranked(side: int) -> list[schemas.RankedNeighbor]:
+            return [
+                schemas.RankedNeighbor(
+                    item=self.view(items[row]),
+                    score=float(scores[side][row]),
+                    rank=int(ranks[side][row]),
+                    other_rank=int(ranks[1 - side][row]),
+                )
+                for row in orders[side][: min(k, len(orders[side]) - 1)]
+            ]
+
+        return schemas.Neighbors(
+            item=self.view(item, with_row=True),
+            base=ranked(0),
+            learned=ranked(1),
+            base_model=BASE_VERSION,
+            model=live.version.number,
+        )
+
+    def map(self, by: str | None = None) -> schemas.Map:
+        """Return items in the plane before and after learning, labeled by a column."""
+        live = self._service.snapshot
+        base = self._service.snapshot_at(BASE_VERSION)
+        state = live.version.number, live.catalog.change
+        points = self._cached("map", state, lambda: self._map_points(base, live))
+        return schemas.Map(
+            status="computing" if points is None else "ready",
+            points=self._labeled(points or [], by or self._service.model.label, live),
+            n_items=len(live.catalog),
+            base_model=BASE_VERSION,
+            model=live.version.number,
+        )
+
+    def _map_points(self, base: Snapshot, live: Snapshot) -> list[_MapPoint]:
+        sample = live.catalog.sample(_MAX_MAP_ITEMS)
+        if len(sample) < 3 or not live.items_are_queries:
+            return []
+        rows = live.catalog.rows[sample]
+        before = _unit_map(base.similarity.score(rows, rows))
+        after = align_map(_unit_map(live.similarity.score(rows, live.item_rows[sample])), before)
+        ids = [live.catalog.items[row].id for row in sample]
+        return list(zip(ids, before.tolist(), after.tolist(), strict=True))
+
+    def _labeled(
+        self, points: list[_MapPoint], by: str | None, live: Snapshot
+    ) -> list[schemas.Point]:
+        labeled = []
+        for name, before, after in points:
+            item = live.catalog.by_id.get(str(name))  # None if it was removed since
+            cell = item.row.get(by) if item is not None and by is not None else None
+            label = None if cell is None else str(cell)
+            labeled.append(schemas.Point(id=name, before=before, after=after, label=label))
+        return labeled
+
+    def quality(self) -> schemas.Quality:
+        """Return gains and losses on held-out queries, and the history of candidates."""
+        service = self._service
+        live, base = service.snapshot, service.snapshot_at(BASE_VERSION)
+        evaluated = [v for v in reversed(service.store.versions()) if v.verdict is not None]
+        position = evaluated[-1].position if evaluated else 0
+        state = live.version.number, live.catalog.change, position
+        computed = self._cached("quality", state, lambda: self._evaluate(base, live))
+        lessons = [
+            schemas.GateResult(
+                position=v.position,
+                version=v.number,
+                overall=schemas.Evaluation(**v.verdict.overall._asdict()),
+                seen=schemas.Evaluation(**v.verdict.seen._asdict()),
+                new=schemas.Evaluation(**v.verdict.new._asdict()),
+                threshold=v.verdict.threshold,
+                promoted=v.promoted is not None,
+            )
+            for v in evaluated
+            if v.verdict is not None
+        ]
+        progress = [
+            schemas.Progress(position=position, asked=predicted, right=correct)
+            for position, predicted, correct in service.store.progress()
+        ]
+        return schemas.Quality(
+            status="computing" if computed is None else "ready",
+            lessons=lessons,
+            progress=progress,
+            base_model=BASE_VERSION,
+            model=live.version.number,
+            **(computed or _NO_EVALUATION),
+        )
+
+    def _evaluate(self, base: Snapshot, live: Snapshot) -> dict[str, Any]:
+        fields = dict(_NO_EVALUATION)
+        if len(live.catalog) == 0 or not live.items_are_queries:
+            return fields
+        comparison = None
+        if self._service.model.no_learning_reason is None:
+            comparison = compare_with_baseline(self._service.store, live.version.number)
+        if comparison is not None:
+            before, after = comparison.before, comparison.after
+            won, lost = (before <= 0) & (after > 0), (before > 0) & (after <= 0)
+            fields |= {
+                "standing": {
+                    kind: dict(zip(("base", "live", "error", "n"), outcome, strict=True))
+                    for kind, outcome in comparison.outcomes.items()
+                },
+                "held_out": len(comparison.triplets),
+                "n_won": int(won.sum()),
+                "n_lost": int(lost.sum()),
+                "won": self._outcomes(comparison, np.flatnonzero(won)),
+                "lost": self._outcomes(comparison, np.flatnonzero(lost)),
+                "goodness": _goodness("comparisons", before, after),
+            }
+        by_label = self._goodness_of_labels(base, live)
+        fields["goodness"] = by_label or fields["goodness"]
+        fields["served"] = self._service.served_recall(_RECALL_QUERIES, _RECALL_AT)
+        return fields
+
+    def _outcomes(self, comparison: BaselineComparison, rows: np.ndarray) -> list[schemas.Outcome]:
+        """Return the comparisons with the largest change whose items still exist."""
+        by_revision = {item.revision: item for item in self._service.snapshot.catalog.items}
+        outcomes: list[schemas.Outcome] = []
+        changes = np.abs(comparison.after - comparison.before)[rows]
+        for row in rows[np.argsort(-changes, kind="stable")]:
+            items = [by_revision.get(r) for r in comparison.triplets[row] if r is not None]
+            if len(items) < 3 or None in items:
+                continue
+            query, closer, farther = (self.view(item) for item in items if item is not None)
+            outcomes.append(
+                schemas.Outcome(
+                    query=query,
+                    closer=closer,
+                    farther=farther,
+                    margin_before=float(comparison.before[row]),
+                    margin_after=float(comparison.after[row]),
+                )
+            )
+            if len(outcomes) == _MAX_OUTCOMES:
+                break
+        return outcomes
+
+    def _goodness_of_labels(self, base: Snapshot, live: Snapshot) -> schemas.Goodness | None:
+        label = self._service.model.label
+        sample = live.catalog.sample(_MAX_GOODNESS_ITEMS)
+        labels = np.array([str(live.catalog.items[row].row.get(label)) for row in sample])
+        if label is None or not 1 < len(set(labels)) < len(labels):
+            return None
+        rows = live.catalog.rows[sample]
+        both = [goodness(s.similarity, rows, labels) for s in (base, live)]
+        before, after = (one.margins[~np.isnan(one.margins)] for one in both)
+        return _goodness("labels", before, after, (both[0].sentence, both[1].sentence))
+
+    def _cached(self, name: str, state: Any, compute: Callable[[], Any]) -> Any:
+        """Return the newest result, and compute the one of this state; None until there is one."""
+        with self._lock:
+            known, future = self._results.get(name, (None, None))
+            done = future is not None and future.done() and future.exception() is None
+            result = future.result() if future is not None and done else None
+            if future is None or (future.done() and (known != state or result is None)):
+                self._results[name] = state, self._pool.submit(_run_single_threaded, compute)
+            return result
+
+
+def _run_single_threaded(compute: Callable[[], Any]) -> Any:
+    with limit_threads(1), single_threaded_blas():
+        return compute()
+
+
+_NO_EVALUATION: dict[str, Any] = {
+    "goodness": None,
+    "served": None,
+    "standing": None,
+    "held_out": 0,
+    "n_won": 0,
+    "n_lost": 0,
+    "won": [],
+    "lost": [],
+}
+
+
+def _goodness(
+    of: Any, before: np.ndarray, after: np.ndarray, sentences: tuple[str, str] | None = None
+) -> schemas.Goodness:
+    if sentences is None:
+        first, second = (f"{np.mean(side > 0):.0%} in the right order" for side in (before, after))
+        sentences = first, second
+    return schemas.Goodness(
+        of=of,
+        before=_curve(before),
+        after=_curve(after),
+        said_before=sentences[0],
+        said_after=sentences[1],
+    )
+
+
+def _curve(margins: np.ndarray) -> schemas.Curve:
+    """Return margins in descending order against the share that reaches them."""
+    ordered = -np.sort(-margins)
+    n_points = min(_MAX_CURVE_POINTS, len(ordered))
+    rows = np.unique(np.linspace(0, len(ordered) - 1, n_points).astype(int))
+    return schemas.Curve(
+        x=((rows + 1) / len(ordered)).tolist(), y=ordered[rows].astype(float).tolist()
+    )
+
+
+def _unit_map(scores: np.ndarray) -> np.ndarray:
+    """Return a map of rows with coordinates from -1 to 1."""
+    points = plane_map(scores)[0]
+    return points / (np.abs(points).max() or 1.0)
