@@ -55,15 +55,15 @@ class _Filled:
 
     def __init__(self, case: dict[str, Any], data: Any, *, learned: bool, fold: str = "auto"):
         import likewise
-        from likewise.index.engines import _engine, _kinds
+        from likewise.index.engines import ENGINES, EngineKind
 
         items, self.queries, W = data
         self.k = case["k"]
         self.similarity = likewise.Bilinear(W if learned else 1.0, "cosine")
         name, place = case["engine"], {}
         if name == "faiss in cells":  # as it would be beyond 200,000 items
-            few = partial(_kinds.FaissEngine, n_flat=10_000)
-            _kinds.KINDS["faiss"] = _engine.Kind("faiss", ("inner_product", "euclidean"), few)
+            make = partial(ENGINES["faiss"].make, n_flat=10_000)
+            ENGINES["faiss"] = EngineKind("faiss", ("inner_product", "euclidean"), make)
             name = "faiss"
         if name == "pgvector":
             place = {"url": _postgres()}
@@ -107,7 +107,7 @@ def _bare(case: dict[str, Any], data: Any, *, learned: bool) -> Any:
 
 
 def _bare_search(engine: str, filled: _Filled, folded: np.ndarray, items: np.ndarray) -> Any:
-    k, store = filled.k, filled.index._live.store
+    k, store = filled.k, filled.index.snapshot.store
     if engine == "exact":
         unit = items / np.linalg.norm(items, axis=1, keepdims=True)
 
@@ -122,15 +122,15 @@ def _bare_search(engine: str, filled: _Filled, folded: np.ndarray, items: np.nda
 
         return multiply
     if engine == "usearch":
-        return lambda: store.engine._index.search(folded, k).keys.astype(np.int64)
+        return lambda: store.slots.engine._index.search(folded, k).keys.astype(np.int64)
     if engine == "pgvector":
         return partial(_bare_table, store, filled.index.effort, folded, k)
-    return lambda: store.engine._index.search(folded, k)[1]
+    return lambda: store.slots.engine._index.search(folded, k)[1]
 
 
 def _bare_table(store: Any, effort: int, folded: np.ndarray, k: int) -> np.ndarray:
     query = f"select id from likewise_items order by embedding <=> %s limit {k}"
-    with store._connections.transaction() as db:
+    with store.connections.transaction() as db:
         db.execute(f"set local hnsw.ef_search = {effort}")
         return np.array([[row[0] for row in db.execute(query, (q,)).fetchall()] for q in folded])
 

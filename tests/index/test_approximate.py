@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import likewise as lw
-from likewise.index._snapshot import Snapshot
-from likewise.index._tuning import Step, least_effort
-from likewise.index.engines import _faiss, _kinds
+from likewise.index._snapshot import Searching
+from likewise.index._tuning import Step, min_effort
+from likewise.index.engines import _choice, _faiss
 from likewise.index.engines._faiss import FaissEngine
 from likewise.index.engines._usearch import UsearchEngine
 
@@ -24,8 +24,8 @@ def cells(monkeypatch):
     def made(metric, **parts):
         return FaissEngine(metric, n_flat=500, **parts)
 
-    kind = _kinds.Kind("faiss", ("inner_product", "euclidean"), made, package="faiss")
-    monkeypatch.setitem(_kinds.KINDS, "faiss", kind)
+    kind = _choice.EngineKind("faiss", ("inner_product", "euclidean"), made, package="faiss")
+    monkeypatch.setitem(_choice.ENGINES, "faiss", kind)
 
 
 @pytest.fixture(params=["faiss", "usearch"])
@@ -69,10 +69,10 @@ def test_tuning_reaches_the_recall_that_is_asked_for(engine, similarity, fold):
 
 def test_more_effort_finds_no_less(engine):
     index = lw.Index(lw.Mahalanobis(1.0), engine=engine).add(range(N_ITEMS), ITEMS)
-    store = index._live.store
+    store = index.snapshot.store
     recalls = []
     for effort in store.efforts(10)[::4]:
-        store.effort = effort
+        store.set_effort(effort)
         recalls.append(index.served_recall(QUERIES))
     assert (np.diff(recalls) >= -0.005).all()  # a graph may lose one match in a thousand
     assert recalls[-1] > recalls[0]
@@ -103,10 +103,10 @@ def test_a_filter_leaves_no_place_empty_that_could_be_filled(engine):
 def test_a_wide_filter_on_many_items_goes_through_the_engine(engine, monkeypatch):
     from likewise.index import _search
 
-    monkeypatch.setattr(_search, "_FEW", 10)
+    monkeypatch.setattr(_search, "_MAX_SCORED", 10)
     index = lw.Index(lw.Mahalanobis(1.0), engine=engine)
     index.add(range(N_ITEMS), ITEMS, fields={"third": [n % 3 == 0 for n in range(N_ITEMS)]})
-    index._live.store.effort = 200
+    index.snapshot.store.set_effort(200)
     found = index.search(QUERIES, 10, where={"third": True})
     truth = lw.Mahalanobis(1.0).neighbors(QUERIES, ITEMS[::3], 10).ids * 3
     hits = [len(set(a) & set(b)) for a, b in zip(found.ids, truth, strict=True)]
@@ -136,10 +136,10 @@ def test_a_file_keeps_answers_and_effort(engine, similarity, tmp_path):
 
 def test_a_target_that_is_not_reached_is_a_warning(engine, monkeypatch):
     index = lw.Index(lw.Bilinear(FORM), engine=engine).add(range(N_ITEMS), ITEMS)
-    kind = type(index._live.store.engine)
+    kind = type(index.snapshot.store.slots.engine)
     monkeypatch.setattr(kind, "efforts", lambda self, k: [1, 2])
     with pytest.warns(
-        UserWarning, match=r"serves a recall of 0\.\d+ at most, not 1\.0: fold='both'"
+        UserWarning, match=r"reaches a recall of 0\.\d+ at most, not 1\.0: fold='both'"
     ):
         tuned = index.tune(1.0, queries=QUERIES, k=1 if engine == "faiss" else 10)
     assert not tuned.reached
@@ -149,13 +149,13 @@ def test_a_target_that_is_not_reached_is_a_warning(engine, monkeypatch):
 def test_an_interrupted_tuning_leaves_the_effort_as_it_was(engine, monkeypatch):
     index = lw.Index(lw.Bilinear(FORM), engine=engine).add(range(N_ITEMS), ITEMS)
     before = index.effort
-    recall = Snapshot.recall
+    recall = Searching.recall
 
     def interrupted(self, *args):
         recall(self, *args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Snapshot, "recall", interrupted)
+    monkeypatch.setattr(Searching, "recall", interrupted)
     with pytest.raises(KeyboardInterrupt):
         index.tune(queries=QUERIES)
     assert index.effort == before
@@ -163,7 +163,7 @@ def test_an_interrupted_tuning_leaves_the_effort_as_it_was(engine, monkeypatch):
 
 def test_an_effort_outlives_compacting_and_swapping(engine):
     index = lw.Index(lw.Mahalanobis(1.0), engine=engine).add(range(N_ITEMS), ITEMS)
-    index._live.store.effort = 33
+    index.snapshot.store.set_effort(33)
     index.remove(range(1600)).add([9999], ITEMS[:1])
     assert index.effort == 33
     index.swap(lw.Mahalanobis(2.0))
@@ -190,7 +190,7 @@ def test_candidates_that_are_scored_again_are_tuned_by_their_number(engine):
     assert_allclose(index.search(Q, 10).scores.ravel(), expected, rtol=1e-5)
 
 
-def test_the_least_effort_is_found_by_halving():
+def test_the_min_effort_is_found_by_halving():
     tried = []
 
     def measure(effort):
@@ -200,7 +200,7 @@ def test_the_least_effort_is_found_by_halving():
     efforts = list(range(0, 101, 5))
     for target in (0.0, 0.03, 0.5, 0.52, 0.97, 1.0):
         tried.clear()
-        chosen, steps = least_effort(efforts, target, measure)
+        chosen, steps = min_effort(efforts, target, measure)
         assert chosen.effort == min(e for e in efforts if e / 100 >= target)
         assert len(tried) <= 6
         assert [s.effort for s in steps] == sorted(set(tried))
@@ -236,7 +236,7 @@ def test_a_longer_vector_lays_a_graph_anew_with_all_that_was_in_it(metric):
 
 def test_places_outside_the_cells_are_refused(cells):
     engine = FaissEngine("euclidean", n_flat=10, centres=ITEMS[:3], places=np.array([0, 1, 7]))
-    with pytest.raises(ValueError, match="do not belong together"):
+    with pytest.raises(ValueError, match="the cells do not match the items"):
         engine.add(ITEMS[:3])
 
 
@@ -245,4 +245,4 @@ def test_training_gives_no_warning(cells, capfd):
         warnings.simplefilter("error")
         FaissEngine("euclidean", n_flat=500).add(ITEMS)
     assert capfd.readouterr().err == ""
-    assert _faiss.MOST_ITEMS_EXACT == 200_000
+    assert _faiss.MAX_ITEMS_EXACT == 200_000

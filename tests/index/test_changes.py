@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from numpy.testing import assert_allclose, assert_array_equal
 
 import likewise as lw
-from likewise.index.engines import _kinds
+from likewise.index.engines import _choice
 
 WIDTH = 3
 QUERIES = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [-1.0, 3.0, 1.0]])
@@ -135,7 +135,7 @@ def test_what_is_removed_is_given_back(rng, engine):
     index = lw.Index(s, engine=engine).add(range(200), P)
     index.remove(range(150))
     index.add([500], P[:1])
-    assert len(index._live.store.engine) == 51
+    assert len(index.snapshot.store.slots.engine) == 51
     found = index.search(P[190:195], 5)
     kept = np.r_[150:200, 0]
     expected = s.neighbors(P[190:195], P[kept], 5).ids
@@ -145,10 +145,10 @@ def test_what_is_removed_is_given_back(rng, engine):
 def test_a_swap_that_leaves_items_as_they_are_rebuilds_nothing(rng):
     P = rng.normal(size=(20, 4))
     index = lw.Index(lw.Bilinear(1.0)).add(range(20), P)
-    store = index._live.store
+    store = index.snapshot.store
     W = rng.normal(size=(6, 4))
     index.swap(lw.Bilinear(W))
-    assert index._live.store is store
+    assert index.snapshot.store.slots is store.slots
     Q = rng.normal(size=(3, 6))
     assert_array_equal(index.search(Q, 4).ids, lw.Bilinear(W).neighbors(Q, P, 4).ids)
 
@@ -169,13 +169,16 @@ def test_a_swap_refuses_items_that_the_metric_cannot_serve(rng):
 @pytest.mark.parametrize("past", ["faiss", "usearch"])
 def test_auto_grows_from_exact_to_what_is_installed_and_stays_there(rng, monkeypatch, past):
     pytest.importorskip(past)
-    monkeypatch.setattr(_kinds, "MOST_ITEMS_EXACT", 100)
+    monkeypatch.setattr(_choice, "MAX_ITEMS_EXACT", 100)
     if past == "usearch":
-        monkeypatch.setitem(_kinds.KINDS, "faiss", _absent(_kinds.KINDS["faiss"]))
+        monkeypatch.setitem(_choice.ENGINES, "faiss", _absent(_choice.ENGINES["faiss"]))
     P = rng.normal(size=(150, 4)).astype(np.float32)
     s = lw.Mahalanobis(rng.normal(size=(4, 4)))
     index = lw.Index(s).add(range(90), P[:90], fields={"even": [n % 2 == 0 for n in range(90)]})
-    assert (index.engine, index.reason) == ("exact", "90 items are few enough to look at every one")
+    assert (index.engine, index.reason) == (
+        "exact",
+        "90 items are few enough to score each of them",
+    )
     index.update(range(50), P[:50])
     assert index.engine == "exact"
     index.add(range(90, 150), P[90:])
@@ -187,9 +190,9 @@ def test_auto_grows_from_exact_to_what_is_installed_and_stays_there(rng, monkeyp
 
 
 def test_auto_without_faiss_and_usearch_says_what_would_be_faster(rng, monkeypatch):
-    monkeypatch.setattr(_kinds, "MOST_ITEMS_EXACT", 10)
+    monkeypatch.setattr(_choice, "MAX_ITEMS_EXACT", 10)
     for name in ("faiss", "usearch"):
-        monkeypatch.setitem(_kinds.KINDS, name, _absent(_kinds.KINDS[name]))
+        monkeypatch.setitem(_choice.ENGINES, name, _absent(_choice.ENGINES[name]))
     index = lw.Index(lw.Bilinear(1.0)).add(range(20), rng.normal(size=(20, 3)))
     assert index.engine == "exact"
     assert "pip install 'likewise[faiss]'" in index.reason

@@ -234,5 +234,5 @@ def test_all_candidates_scored_again_are_all_items(rng, engine, fold):
     index = lw.Index(s, engine=engine, fold=fold).add(range(60), P)
     index.n_candidates = 60
     if engine == "usearch":
-        index._live.store.effort = 200
+        index.snapshot.store.set_effort(200)
     assert_like_neighbors(index, s, Q, P, 5, atol=1e-6)

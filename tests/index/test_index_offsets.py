@@ -15,9 +15,9 @@ from scipy.sparse import csr_array, issparse
 
 import likewise as lw
 from likewise.exceptions import ModelFileError
-from likewise.index.engines import _kinds
-from likewise.index.stores import _memory as _embedded
-from likewise.index.stores import _table
+from likewise.index.engines import _choice
+from likewise.index.stores import MemoryStore, _table
+from likewise.index.stores._slots import Slots
 
 N, WIDTH = 60, 4
 _numbers = count()
@@ -292,7 +292,7 @@ def test_random_changes_leave_what_a_plain_model_holds(place, fold, seed, tmp_pa
 
 def test_swap_and_a_bigger_engine_keep_offsets_and_originals(monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr(_kinds, "MOST_ITEMS_EXACT", 50)
+    monkeypatch.setattr(_choice, "MAX_ITEMS_EXACT", 50)
     index = lw.Index(lw.Mahalanobis(FORM), offsets=OFFSETS).add(IDS[:40], ITEMS[:40])
     assert index.engine == "exact"
     index.add(IDS[40:], ITEMS[40:])
@@ -514,9 +514,9 @@ def test_items_that_would_move_beyond_what_a_norm_takes_are_refused():
     back = lw.ItemOffsets(["i0"], [[-9.0, 0, 0, 0]], [1.0], 1.0, np.zeros(4))
     index = lw.Index(s).add(IDS, ITEMS)
     before = index.search(QUERIES, 5)
-    with pytest.raises(ValueError, match="offsets moves items to where the similarity cannot scor"):
+    with pytest.raises(ValueError, match="offsets must move items to vectors that"):
         index.set_offsets(back)
-    with pytest.raises(ValueError, match="offsets moves items to where the similarity cannot scor"):
+    with pytest.raises(ValueError, match="offsets must move items to vectors that"):
         lw.Index(s, offsets=back).add(IDS, ITEMS)
     assert index.offsets is None
     assert_array_equal(index.search(QUERIES, 5).scores, before.scores)
@@ -540,9 +540,10 @@ def test_an_interrupted_change_of_offsets_leaves_what_was(engine, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    for step in ("put", "_write", "_grown", "given"):
+    steps = [(MemoryStore, "_put"), (MemoryStore, "originals"), (Slots, "append"), (Slots, "moved")]
+    for owner, step in steps:
         with monkeypatch.context() as patch:
-            patch.setattr(_embedded.Embedded, step, interrupted)
+            patch.setattr(owner, step, interrupted)
             for new in (None, offsets_for(IDS, 5)):
                 with pytest.raises(KeyboardInterrupt):
                     index.set_offsets(new)
@@ -551,11 +552,11 @@ def test_an_interrupted_change_of_offsets_leaves_what_was(engine, monkeypatch):
         assert_array_equal(index.items(IDS), ITEMS)
 
 
-@pytest.mark.parametrize("step", ["_grown", "engine"])
+@pytest.mark.parametrize("step", ["_put", "engine"])
 def test_an_interrupted_add_does_not_mix_up_originals(engine, monkeypatch, step):
     s = lw.Bilinear(FORM)
     index = lw.Index(s, engine=engine, offsets=OFFSETS).add(IDS[:30], ITEMS[:30])
-    what = _kinds.KINDS[engine].make if step == "engine" else _embedded.Embedded
+    what = _choice.ENGINES[engine].make if step == "engine" else MemoryStore
     method = getattr(what, "add" if step == "engine" else step)
 
     def interrupted(*args, **kwargs):
@@ -648,14 +649,14 @@ def test_another_process_knows_the_offsets_of_a_table(table):
 def test_offsets_that_another_process_sets_during_an_add_are_applied(table, monkeypatch):
     at, s = table(), lw.Mahalanobis(FORM)
     index, other = lw.Index(s, **at).add(IDS[:30], ITEMS[:30]), lw.Index(s, **at)
-    make, left = _table.Table.make, [OFFSETS, None, OFFSETS]
+    create, left = _table.Table.create, [OFFSETS, None, OFFSETS]
 
     def late(self, *args, **kwargs):
-        if self is index._live.store._table and left:
+        if left:
             other.set_offsets(left.pop())
-        make(self, *args, **kwargs)
+        create(self, *args, **kwargs)
 
-    monkeypatch.setattr(_table.Table, "make", late)
+    monkeypatch.setattr(_table.Table, "create", late)
     index.add(IDS[30:], ITEMS[30:])
     assert left == []
     moved = OFFSETS.apply(IDS, ITEMS)
@@ -704,7 +705,7 @@ def test_a_table_of_an_earlier_version_takes_offsets(table, postgres_url):
         assert_same_answers(again, lw.Index(s, **table()).add(IDS, ITEMS))
 
 
-@pytest.mark.parametrize("step", ["move", "note_offsets", "add_originals", "lock"])
+@pytest.mark.parametrize("step", ["move", "save_offsets", "add_originals", "lock"])
 def test_an_interrupted_change_leaves_the_table_as_it_was(table, monkeypatch, step):
     at, s = table(), lw.Mahalanobis(FORM)
     index = lw.Index(s, **at).add(IDS, ITEMS)
@@ -725,7 +726,7 @@ def test_an_interrupted_change_leaves_the_table_as_it_was(table, monkeypatch, st
 
 
 def test_a_graph_in_a_table_holds_moved_items(table, monkeypatch):
-    monkeypatch.setattr(_table, "_ROWS_WITH_GRAPH", 50)
+    monkeypatch.setattr(_table, "_MIN_GRAPH_ROWS", 50)
     at, s = table(), lw.Bilinear(FORM)
     index = lw.Index(s, **at).add(IDS, ITEMS)
     assert not index.is_exact

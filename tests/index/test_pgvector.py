@@ -113,7 +113,7 @@ def test_no_value_and_true_are_told_from_one(place):
 
 
 def test_a_graph_is_held_to_a_recall_and_fills_every_place(place, monkeypatch):
-    monkeypatch.setattr(_table, "_ROWS_WITH_GRAPH", 500)
+    monkeypatch.setattr(_table, "_MIN_GRAPH_ROWS", 500)
     rng = np.random.default_rng(0)
     P, Q = rng.normal(size=(900, 8)), rng.normal(size=(20, 8))
     s = lw.Bilinear(rng.normal(size=(8, 8)))
@@ -141,7 +141,7 @@ def test_a_graph_is_held_to_a_recall_and_fills_every_place(place, monkeypatch):
 
 def test_ids_of_another_kind_are_refused(place):
     index = filled(place)
-    with pytest.raises(TypeError, match="are bigint, and so must new ones be"):
+    with pytest.raises(TypeError, match=r"ids must be bigint, as those of table"):
         index.add(["a"], ITEMS[:1])
     with pytest.raises(ValueError, match="ids must be stored, but 'a' is not"):
         index.remove(["a"])
@@ -199,7 +199,7 @@ def test_text_is_never_read_as_sql(place, db):
 
 def test_what_is_no_database_is_refused_without_the_password():
     for url in ("postgresq://u:secret@h/x", "nothing"):
-        with pytest.raises(ValueError, match="url must be a database's address") as refused:
+        with pytest.raises(ValueError, match="url must be the address of a database") as refused:
             lw.Index(lw.Bilinear(1.0), url=url)
         assert "secret" not in str(refused.value)
     with pytest.raises(ConnectionError, match="the database of url cannot be reached") as refused:
@@ -292,7 +292,7 @@ def test_a_swap_that_fails_leaves_the_table_as_it_was(place, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_table.Table, "_note", interrupted)
+        patch.setattr(_table.Table, "_save_plan", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.swap(lw.Mahalanobis(FORM[:2]))
     assert_array_equal(index.search(QUERIES, 5).ids, before)
@@ -305,7 +305,7 @@ def test_a_swap_refuses_a_similarity_of_another_width(place):
     assert index.search(QUERIES, 1).ids.shape == (len(QUERIES), 1)
 
 
-@pytest.mark.parametrize("step", ["make", "_copy", "put", "lock"])
+@pytest.mark.parametrize("step", ["create", "_copy", "put", "lock"])
 @pytest.mark.parametrize("first", [True, False])
 def test_an_interrupted_add_leaves_nothing_behind(place, monkeypatch, step, first):
     index = lw.Index(lw.Mahalanobis(FORM), **place)
@@ -415,7 +415,7 @@ def test_another_process_is_told_of_a_swap(place):
         index.swap(lw.Mahalanobis(3.0))
         _, error = process.communicate("go\n", timeout=60)
     assert process.returncode == 1
-    assert f"ValueError: the items of table '{place['table']}' are mapped for another" in error
+    assert f"the items of table '{place['table']}' are mapped for another" in error
 
 
 def test_searches_during_swaps_and_updates_see_one_state(place):

@@ -72,7 +72,7 @@ def test_what_does_not_fold_says_so(norm):
         lw.Index(lw.from_callable(max), engine="faiss")
     with pytest.raises(NotFoldableError, match=r"2 and items of 3 columns .* use fold='query'"):
         lw.Index(lw.Bilinear(np.ones((2, 3))), fold="rerank")
-    with pytest.raises(ValueError, match=r"'cosine' is not one that the engine 'faiss' computes"):
+    with pytest.raises(ValueError, match=r"metric must be one .* 'faiss' computes .* but 'cosine'"):
         lw.Index(lw.Bilinear(1.0), engine="faiss", metric="cosine")
 
 

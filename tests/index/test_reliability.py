@@ -13,10 +13,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import likewise as lw
-from likewise.index import _where
+from likewise.index import _growing
 from likewise.index.engines import _exact, _faiss, _usearch
-from likewise.index.stores import _growing
-from likewise.index.stores import _memory as _embedded
+from likewise.index.stores import MemoryStore, _slots
 
 ITEMS = np.random.default_rng(3).normal(size=(80, 4)).astype(np.float32)
 QUERIES = np.random.default_rng(4).normal(size=(6, 4)).astype(np.float32)
@@ -48,17 +47,18 @@ def assert_holds(index, ids, rows):
 @pytest.mark.parametrize("similarity", [lw.Bilinear(1.0), lw.Mahalanobis(2.0)], ids=repr)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
-    "step", ["engine", "ids", "fields", "items or vectors", "grown", "slots", "remove"]
+    "step", ["engine", "ids", "fields", "items or vectors", "store", "slots", "remove", "release"]
 )
 @pytest.mark.parametrize("change", ["add", "update"])
 def test_an_interrupted_change_leaves_what_was(engine, similarity, step, when, change, monkeypatch):
     owner, name = {
         "engine": (ENGINES[engine], "add"),
-        "ids": (_embedded, "as_ids"),
-        "fields": (_where.Fields, "put"),
+        "ids": (_slots, "id_array"),
+        "fields": (_slots.Fields, "put"),
         "items or vectors": (_growing.GrowingRows, "_append_dense"),
-        "grown": (_embedded.Embedded, "_grown"),
-        "slots": (_embedded.Embedded, "slots_of"),
+        "store": (MemoryStore, "_put"),
+        "slots": (MemoryStore, "slots_of"),
+        "release": (MemoryStore, "release"),
         "remove": (ENGINES[engine], "remove"),
     }[step]
     index = lw.Index(similarity, engine=engine).add(range(30), ITEMS[:30])
@@ -81,7 +81,7 @@ def test_an_interrupted_change_leaves_what_was(engine, similarity, step, when, c
             stopped = True
     now = np.r_[10:30, 0:10] if change == "update" else np.r_[0:50]
     rows = ITEMS[np.r_[10:30, 30:40]] if change == "update" else ITEMS[:50]
-    if stopped and step != "remove":
+    if stopped and step not in ("remove", "release"):
         now, rows = np.r_[0:30], ITEMS[:30]
     assert_holds(index, now.tolist(), rows)
     # And it goes on from there: in place, and through a file.
@@ -90,30 +90,48 @@ def test_an_interrupted_change_leaves_what_was(engine, similarity, step, when, c
     assert_holds(index, expected, np.concatenate([rows, ITEMS[62:70], ITEMS[70:71]]))
 
 
-def test_an_interrupt_between_showing_and_noting_is_made_good(engine):
+@pytest.mark.parametrize("change", ["add", "update"])
+def test_an_interrupt_while_slots_are_recorded_leaves_what_was(engine, change):
     index = lw.Index(lw.Bilinear(1.0), engine=engine).add(range(30), ITEMS[:30])
 
-    class Stubborn(dict):
+    class Interrupted(dict):
         def update(self, *args):
+            super().update(*args)
             raise KeyboardInterrupt
 
-        def pop(self, *args):
-            raise KeyboardInterrupt
+    store = index.snapshot.store
+    object.__setattr__(store, "latest", Interrupted(store.latest))
+    with pytest.raises(KeyboardInterrupt):
+        getattr(index, change)([3 if change == "update" else 40], ITEMS[40:41])
+    assert_holds(index, range(30), ITEMS[:30])
+    assert (3 in index, 40 in index) == (True, False)
+    index.remove([0, 1]).update([5], ITEMS[41:42]).add([40, 0], ITEMS[[43, 44]])
+    expected = [2, 3, 4, *range(6, 30), 5, 40, 0]
+    assert_holds(index, expected, ITEMS[[2, 3, 4, *range(6, 30), 41, 43, 44]])
 
-    store = index._live.store
-    store._slots = Stubborn(store._slots)
-    with pytest.raises(KeyboardInterrupt):
-        index.update([3], ITEMS[40:41])
-    expected = [*range(3), *range(4, 30), 3]
-    rows = np.concatenate([ITEMS[:3], ITEMS[4:30], ITEMS[40:41]])
-    assert_holds(index, expected, rows)
-    assert 3 in index
-    store._slots = Stubborn(store._slots)
-    with pytest.raises(KeyboardInterrupt):
-        index.remove([0, 1])
-    assert_holds(index, expected[2:], rows[2:])
-    index.add([0], ITEMS[:1])
-    assert_holds(index, [*expected[2:], 0], np.concatenate([rows[2:], ITEMS[:1]]))
+
+def test_a_snapshot_keeps_its_state_through_later_changes(engine):
+    index = lw.Index(lw.Mahalanobis(1.0), engine=engine)
+    index.add(range(30), ITEMS[:30], fields={"even": [n % 2 == 0 for n in range(30)]})
+    snapshot = index.snapshot
+    index.add(range(30, 40), ITEMS[30:40])
+    if engine != "usearch":  # a graph forgets removed items at once
+        index.update([3], ITEMS[50:51]).remove([4]).update([3], ITEMS[51:52])
+    index.swap(lw.Mahalanobis(2.0)).set_offsets(
+        lw.ItemOffsets([1], np.ones((1, 4)), [1.0], 1.0, np.zeros(4))
+    )
+    assert (len(snapshot), snapshot.ids) == (30, list(range(30)))
+    assert (3 in snapshot, 4 in snapshot, 35 in snapshot) == (True, True, False)
+    assert snapshot.similarity.L == 1.0
+    assert snapshot.offsets is None
+    assert_array_equal(snapshot.items([3, 1]), ITEMS[[3, 1]])
+    expected = snapshot.similarity.neighbors(QUERIES, ITEMS[:30], 30)
+    assert_array_equal(snapshot.search(QUERIES, 30).ids, expected.ids)
+    even = snapshot.search(QUERIES, 15, where={"even": True}).ids
+    assert_array_equal(np.sort(even), np.tile(np.arange(0, 30, 2), (len(QUERIES), 1)))
+    assert snapshot.search(3, 29).ids[0].tolist() == [
+        n for n in snapshot.similarity.neighbors(ITEMS[3:4], ITEMS[:30], 30).ids[0] if n != 3
+    ]
 
 
 def test_an_interrupted_swap_or_compaction_leaves_what_was(engine, monkeypatch):
@@ -129,7 +147,7 @@ def test_an_interrupted_swap_or_compaction_leaves_what_was(engine, monkeypatch):
     assert_holds(index, range(30), ITEMS[:30])
     index.remove(range(20))
     with monkeypatch.context() as patch:
-        patch.setattr(lw.Index, "_moved", interrupted)
+        patch.setattr(MemoryStore, "_copied_to", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.add([50], ITEMS[:1])
         with pytest.raises(KeyboardInterrupt):
@@ -141,7 +159,7 @@ def test_sorts_of_rows_that_fail_in_the_middle_do_not_shift_ids():
     s = lw.from_callable(lambda a, b: -abs(len(a) - len(b)))
     index = lw.Index(s).add([0, 1], ["a", "bb"])
     with pytest.raises(TypeError):
-        index._live.store.put([2], ["ccc"], None, 5, new=True)
+        index.snapshot.store.add([2], ["ccc"], 5)
     index.add([3], ["dddd"])
     assert index.search(["xxxx"], 3).ids.tolist() == [[3, 1, 0]]
 

@@ -1,10 +1,20 @@
 """Items under ids, searched by a learned similarity: in this process or in PostgreSQL."""
 
 from likewise.index._export import export
-from likewise.index._fold_plan import balanced_halves
+from likewise.index._fold_plan import balanced_factors
 from likewise.index._index import Index
+from likewise.index._pgvector import PGVECTOR_OPERATORS
 from likewise.index._snapshot import Snapshot
 from likewise.index._tuning import Step, Tuning
 from likewise.index._where import SQL
 
-__all__ = ["SQL", "Index", "Snapshot", "Step", "Tuning", "balanced_halves", "export"]
+__all__ = [
+    "PGVECTOR_OPERATORS",
+    "SQL",
+    "Index",
+    "Snapshot",
+    "Step",
+    "Tuning",
+    "balanced_factors",
+    "export",
+]

@@ -1,4 +1,4 @@
-"""Checks of what is given to an index."""
+"""Checks of ids, items and queries."""
 
 import numbers
 from collections.abc import Iterator
@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from likewise._validation import is_sparse, n_rows
+from likewise.index._fold_plan import FoldPlan
 from likewise.similarities import Similarity, as_objects
 
-_LISTED = 3
-_SUGGESTED_FROM = 10_000  # ids: comparing with more takes too long for a hint
+_MAX_LISTED = 3
+_MAX_COMPARED = 10_000  # ids: comparing more takes too long for a suggestion
 
 
 def check_ids(ids: Any) -> list[Any]:
-    """Return ids as a list of unique text and whole numbers."""
+    """Return ids as a list of unique strings and integers."""
     if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
         raise TypeError(f"ids must be a list, one for each item, but {ids!r} was given.")
     listed = [
@@ -32,7 +33,7 @@ def check_ids(ids: Any) -> list[Any]:
 
 
 def plain_id(identifier: Any) -> str | int:
-    """Return an id as plain text or a plain whole number, or refuse it."""
+    """Return an id as a plain str or int."""
     if isinstance(identifier, str):
         return str(identifier)
     if is_id(identifier):
@@ -43,14 +44,14 @@ def plain_id(identifier: Any) -> str | int:
 
 
 def is_id(identifier: Any) -> bool:
-    """Tell whether something can be an id: text or a whole number."""
+    """Return whether something can be an id: a string or an integer."""
     return isinstance(identifier, str | numbers.Integral) and not isinstance(
         identifier, bool | np.bool_
     )
 
 
 def check_items(similarity: Similarity, items: Any, n_ids: int, width: int | None = None) -> Any:
-    """Return items in the form in which they are stored, as wide as those that are there."""
+    """Return items in the form in which they are stored; `width` is that of the stored ones."""
     if similarity.takes == "objects":
         checked: Any = list(as_objects(items, "items"))
     else:
@@ -64,9 +65,30 @@ def check_items(similarity: Similarity, items: Any, n_ids: int, width: int | Non
     return checked
 
 
+def check_stored_items(store: Any, plan: FoldPlan) -> None:
+    """Refuse a plan that cannot serve the items of a store in memory.
+
+    A similarity of the same kind as the present one can differ only in the width that it takes, for
+    which one row is checked.
+    """
+    present, similarity = store.plan.similarity, plan.similarity
+    norms = [getattr(each, "norm", None) for each in (present, similarity)]
+    same_kind = type(present) is type(similarity) and norms[0] == norms[1]
+    for slots, rows in store.blocks():
+        checked = [rows[:1]] if same_kind else [rows, store.moved(slots).originals]
+        with stored_items_refused():
+            for each in checked:
+                if each is not None:
+                    check_items(similarity, each, n_rows(each))
+                    if plan.restricts_items:
+                        plan.fold_items(each)
+        if same_kind:
+            return
+
+
 @contextmanager
-def of_stored_items() -> Iterator[None]:
-    """Say of what is refused inside that it lies there already: the similarity does not fit it."""
+def stored_items_refused() -> Iterator[None]:
+    """Say in errors that they concern stored items, which the similarity does not fit."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -74,7 +96,7 @@ def of_stored_items() -> Iterator[None]:
 
 
 def check_queries(similarity: Similarity, queries: Any, width: int | None) -> Any:
-    """Return queries in the form in which they are asked, as wide as the items if they must be."""
+    """Return queries in the form in which they are scored; `width` is that of the items."""
     checked = similarity.check_queries(queries, "queries")
     learned = getattr(similarity, "W", getattr(similarity, "L", None))
     if learned is not None and learned.ndim == 0 and checked.shape[1] != width:
@@ -95,25 +117,25 @@ def refuse_known(ids: list[Any], store: Any) -> None:
 
 
 def refuse_unknown(ids: list[Any], store: Any, name: str = "ids") -> None:
-    """Refuse ids that are not stored; suggest the nearest."""
+    """Refuse ids that are not stored, with a suggestion."""
     stored = store.known(ids)
     missing = [identifier for identifier in ids if identifier not in stored]
     if not missing:
         return
-    known = {str(i): i for i in store.ids} if len(store) <= _SUGGESTED_FROM else {}
+    known = {str(i): i for i in store.ids} if len(store) <= _MAX_COMPARED else {}
     near = get_close_matches(str(missing[0]), known, n=1)
     hint = f" Did you mean {known[near[0]]!r}?" if near else ""
     raise ValueError(f"{name} must be stored, but {_few(missing)} not.{hint}")
 
 
 def _few(ids: list[Any]) -> str:
-    listed = ", ".join(repr(identifier) for identifier in ids[:_LISTED])
-    more = f" and {len(ids) - _LISTED} more" if len(ids) > _LISTED else ""
+    listed = ", ".join(repr(identifier) for identifier in ids[:_MAX_LISTED])
+    more = f" and {len(ids) - _MAX_LISTED} more" if len(ids) > _MAX_LISTED else ""
     return f"{listed}{more} {'is' if len(ids) == 1 else 'are'}"
 
 
 def listed_ids(queries: Any) -> list[Any] | None:
-    """Return the ids where `queries` is one id or a list of them, and None where it is rows."""
+    """Return the ids if `queries` is one id or a list of ids, and None if it is rows."""
     if isinstance(queries, str | numbers.Integral):
         return [plain_id(queries)]
     if is_sparse(queries) or not hasattr(queries, "__len__") or not len(queries):

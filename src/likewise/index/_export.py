@@ -11,21 +11,17 @@ import numpy as np
 from likewise._validation import check_choice, is_sparse, n_rows
 from likewise.exceptions import NotFoldableError, require_extra
 from likewise.index._checks import check_ids, check_items
-from likewise.index._fold_plan import Serving, plan
+from likewise.index._fold_plan import FoldPlan, fold_plan
 from likewise.index._offsets import ActiveOffsets, check_offsets
-from likewise.index.engines._kinds import ALL_METRICS, KINDS
+from likewise.index._pgvector import PGVECTOR_OPERATORS
+from likewise.index.engines import ALL_METRICS, ENGINES
 from likewise.similarities import Bilinear, ItemOffsets, Mahalanobis, Metric, Similarity
 
 _METRICS: dict[str, tuple[Metric, ...]] = {
     "numpy": ALL_METRICS,
-    "faiss": KINDS["faiss"].metrics,
+    "faiss": ENGINES["faiss"].metrics,
     "usearch": ALL_METRICS,
     "pgvector": ALL_METRICS,
-}
-_OPERATORS: dict[Metric, tuple[str, str]] = {
-    "inner_product": ("<#>", "vector_ip_ops"),
-    "cosine": ("<=>", "vector_cosine_ops"),
-    "euclidean": ("<->", "vector_l2_ops"),
 }
 
 
@@ -62,8 +58,8 @@ def export(
             f"similarity is {similarity!r}, which does not fold into another engine: serve it by "
             "an Index."
         )
-    serving = plan(similarity, "auto", None, _METRICS[to], to)
-    if serving.reranks:
+    plan = fold_plan(similarity, "auto", None, _METRICS[to], to)
+    if plan.reranks:
         raise NotFoldableError(
             f"norm {similarity.norm!r} does not fold into another engine: serve it by an Index."  # type: ignore[union-attr]
         )
@@ -74,14 +70,14 @@ def export(
         rows = check_items(similarity, items, len(names))
         check_offsets(offsets, similarity, rows.shape[1])
         rows, _ = ActiveOffsets(offsets).apply(names, rows, similarity)
-        rows = np.asarray(_dense(serving.fold_items(rows)), np.float32)
+        rows = np.asarray(_dense(plan.fold_items(rows)), np.float32)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    written = [_save_array(target / "fold.npy", _query_map(serving))]
+    written = [_save_array(target / "fold.npy", _query_map(plan))]
     if rows is not None:
-        written += _WRITERS[to](target, names, rows, serving)
+        written += _WRITERS[to](target, names, rows, plan)
     page = target / "README.md"
-    page.write_text(_page(serving, to, with_items=rows is not None), encoding="utf8")
+    page.write_text(_page(plan, to, with_items=rows is not None), encoding="utf8")
     return [*written, page]
 
 
@@ -89,9 +85,9 @@ def _dense(rows: Any) -> np.ndarray:
     return rows.toarray() if is_sparse(rows) else rows
 
 
-def _query_map(serving: Serving) -> np.ndarray:
+def _query_map(plan: FoldPlan) -> np.ndarray:
     """Return what a query is multiplied by."""
-    similarity = serving.similarity
+    similarity = plan.similarity
     if isinstance(similarity, Mahalanobis):
         return similarity.L.T
     assert isinstance(similarity, Bilinear)
@@ -109,13 +105,13 @@ def _save_ids(folder: Path, ids: list[Any]) -> Path:
     return path
 
 
-def _numpy(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+def _numpy(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
     return [_save_ids(folder, ids), _save_array(folder / "items.npy", rows)]
 
 
-def _faiss(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+def _faiss(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
     faiss = require_extra("faiss", "faiss", "an export to faiss")
-    kind = faiss.IndexFlatL2 if serving.metric == "euclidean" else faiss.IndexFlatIP
+    kind = faiss.IndexFlatL2 if plan.metric == "euclidean" else faiss.IndexFlatIP
     index = kind(rows.shape[1])
     index.add(rows)
     path = folder / "items.faiss"
@@ -123,9 +119,9 @@ def _faiss(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> 
     return [_save_ids(folder, ids), path]
 
 
-def _usearch(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+def _usearch(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
     usearch = require_extra("usearch.index", "usearch", "an export to usearch")
-    metric = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}[serving.metric]
+    metric = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}[plan.metric]
     index = usearch.Index(ndim=rows.shape[1], metric=metric, dtype="f32")
     index.add(np.arange(len(rows), dtype=np.uint64), rows)
     path = folder / "items.usearch"
@@ -133,7 +129,7 @@ def _usearch(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -
     return [_save_ids(folder, ids), path]
 
 
-def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) -> list[Path]:
+def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
     kind = "bigint" if all(isinstance(identifier, int) for identifier in ids) else "text"
     path = folder / "items.sql"
     with path.open("w", encoding="utf8") as file:
@@ -146,9 +142,8 @@ def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, serving: Serving) 
             numbers = ",".join(f"{value:.9g}" for value in row.tolist())
             file.write(f"{_copied(identifier)}\t[{numbers}]\n")
         file.write("\\.\n")
-        file.write(
-            f"create index on items using hnsw (embedding {_OPERATORS[serving.metric][1]});\n"
-        )
+        index_class = PGVECTOR_OPERATORS[plan.metric].index_class
+        file.write(f"create index on items using hnsw (embedding {index_class});\n")
     return [path]
 
 
@@ -166,13 +161,13 @@ _WRITERS: dict[str, Callable[..., list[Path]]] = {
 }
 
 
-def _page(serving: Serving, to: str, *, with_items: bool) -> str:
-    fold = _query_map(serving)
+def _page(plan: FoldPlan, to: str, *, with_items: bool) -> str:
+    fold = _query_map(plan)
     times = "query @ fold" if fold.ndim == 2 else "query * fold"
     lines = [
-        f"# {serving.similarity!r}, for {to}",
+        f"# {plan.similarity!r}, for {to}",
         "",
-        f"The engine computes: {serving.metric.replace('_', ' ')}. Multiply each query before it "
+        f"The engine computes: {plan.metric.replace('_', ' ')}. Multiply each query before it "
         "is sent:",
         "",
         "```python",
@@ -182,10 +177,10 @@ def _page(serving: Serving, to: str, *, with_items: bool) -> str:
         'fold = np.load("fold.npy")',
         "query = ...  # one row of numbers",
         f"folded = ({times}).astype(np.float32)",
-        *(_SEARCHES[to](serving) if with_items else []),
+        *(_SEARCHES[to](plan) if with_items else []),
         "```",
         "",
-        _ITEMS[serving.stored],
+        _ITEMS[plan.stored],
         "",
     ]
     return "\n".join(lines)
@@ -201,12 +196,12 @@ _ITEMS = {
 }
 
 
-def _numpy_search(serving: Serving) -> list[str]:
+def _numpy_search(plan: FoldPlan) -> list[str]:
     scores = {
         "inner_product": "items @ folded",
         "cosine": "items @ folded / np.maximum(np.linalg.norm(items, axis=1), 1e-30)",
         "euclidean": "-np.linalg.norm(items - folded, axis=1)",
-    }[serving.metric]
+    }[plan.metric]
     return [
         'items, ids = np.load("items.npy"), json.load(open("ids.json"))',
         f"scores = {scores}",
@@ -214,7 +209,7 @@ def _numpy_search(serving: Serving) -> list[str]:
     ]
 
 
-def _faiss_search(serving: Serving) -> list[str]:
+def _faiss_search(plan: FoldPlan) -> list[str]:
     return [
         "import faiss",
         "",
@@ -224,7 +219,7 @@ def _faiss_search(serving: Serving) -> list[str]:
     ]
 
 
-def _usearch_search(serving: Serving) -> list[str]:
+def _usearch_search(plan: FoldPlan) -> list[str]:
     return [
         "from usearch.index import Index",
         "",
@@ -233,8 +228,8 @@ def _usearch_search(serving: Serving) -> list[str]:
     ]
 
 
-def _pgvector_search(serving: Serving) -> list[str]:
-    operator = _OPERATORS[serving.metric][0]
+def _pgvector_search(plan: FoldPlan) -> list[str]:
+    operator = PGVECTOR_OPERATORS[plan.metric].symbol
     return [
         "# once: psql -f items.sql",
         "import psycopg",
@@ -247,7 +242,7 @@ def _pgvector_search(serving: Serving) -> list[str]:
     ]
 
 
-_SEARCHES: dict[str, Callable[[Serving], list[str]]] = {
+_SEARCHES: dict[str, Callable[[FoldPlan], list[str]]] = {
     "numpy": _numpy_search,
     "faiss": _faiss_search,
     "usearch": _usearch_search,

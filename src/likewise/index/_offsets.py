@@ -1,4 +1,4 @@
-"""Offsets in an index: which stored items they move, and what those were before."""
+"""Offsets in an index: the items that they move, and the originals of those."""
 
 import json
 from collections.abc import Sequence
@@ -12,10 +12,6 @@ from likewise._validation import is_sparse
 from likewise.similarities import ItemOffsets, Similarity, with_rows
 
 
-class OffsetsChanged(Exception):
-    """Another process has set other offsets since these were applied."""
-
-
 @dataclass(frozen=True, eq=False)
 class ActiveOffsets:
     """The offsets that new items are moved by.
@@ -24,16 +20,15 @@ class ActiveOffsets:
     ----------
     offsets : ItemOffsets or None
     dropped : frozenset of ids
-        Items that were removed since the offsets were set: when they come again, they are not
-        moved. An update needs no entry here: a stored item is not moved again, and before it can
-        be added it must be removed.
+        Items removed since the offsets were set, which are not moved if they are added again. An
+        update needs no entry: a stored item must be removed before it can be added again.
     """
 
     offsets: ItemOffsets | None = None
     dropped: frozenset[Any] = frozenset()
 
     def apply(self, ids: list[Any], items: Any, similarity: Similarity) -> tuple[Any, "Moved"]:
-        """Return the items to store, and what those that moved were before."""
+        """Return the items to store, and the originals of those that were moved."""
         offsets = self.offsets
         if offsets is None or offsets.gamma == 0:
             return items, Moved(self)
@@ -47,23 +42,23 @@ class ActiveOffsets:
             similarity.check_items(moved, "items")
         except ValueError as error:
             raise ValueError(
-                f"offsets moves items to where the similarity cannot score them: {error}"
+                f"offsets must move items to vectors that the similarity can score: {error}"
             ) from error
         return with_rows(items, places, moved), Moved(self, places, originals)
 
     def without(self, ids: Sequence[Any]) -> "ActiveOffsets":
-        """Return the same without the offsets of some items."""
+        """Return the offsets without those of some items."""
         known = set() if self.offsets is None else {i for i in ids if i in self.offsets}
         return replace(self, dropped=self.dropped | known) if known - self.dropped else self
 
     def dropped_of(self, ids: list[Any]) -> frozenset[Any]:
-        """Return those ids whose offsets were dropped."""
+        """Return the ids whose offsets were dropped."""
         return self.dropped.intersection(ids)
 
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """Which items of a batch were moved.
+    """The moved items of a batch.
 
     Attributes
     ----------
@@ -71,7 +66,7 @@ class Moved:
     places : array of int
         Positions in the batch.
     originals : rows or None
-        The items at these positions as they were given; None where there are none.
+        The items at these positions as they were given; None if there are none.
     """
 
     by: ActiveOffsets
@@ -80,7 +75,7 @@ class Moved:
 
 
 def check_offsets(offsets: Any, similarity: Similarity, width: int | None) -> None:
-    """Refuse offsets that cannot move the items of an index; `width` is that of its items."""
+    """Refuse offsets that cannot move items of `width` columns."""
     if offsets is None:
         return
     if not isinstance(offsets, ItemOffsets):
@@ -106,7 +101,7 @@ def check_offsets(offsets: Any, similarity: Similarity, width: int | None) -> No
 
 
 def fingerprint(offsets: ItemOffsets) -> str:
-    """Return what tells one set of offsets from another."""
+    """Return a digest of the offsets."""
     directions: Any = offsets.directions
     arrays = [directions, offsets.counts, offsets.center]
     if is_sparse(directions):

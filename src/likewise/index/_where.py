@@ -1,4 +1,4 @@
-"""Which items a search may find: conditions on their fields, or a choice of ids."""
+"""Conditions of a search: fields with given values, given ids, or SQL."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,6 @@ import numpy as np
 
 from likewise._validation import unknown_name
 from likewise.index._checks import is_id, plain_id
-from likewise.index.stores._growing import GrowingRows
 
 Values: TypeAlias = str | int | float | bool | None
 Where: TypeAlias = "Mapping[str, Values | list[Values]] | Iterable[str | int] | SQL | None"
@@ -17,10 +16,10 @@ Where: TypeAlias = "Mapping[str, Values | list[Values]] | Iterable[str | int] | 
 
 @dataclass(frozen=True)
 class SQL:
-    """A condition in the database's own words, for the engine 'pgvector' alone.
+    """A condition in SQL, for the engine 'pgvector' only.
 
-    The condition may name the columns ``id`` and ``fields`` (jsonb); values belong in the
-    parameters, never in the text.
+    The condition may name the columns ``id`` and ``fields`` (jsonb). Pass values as parameters,
+    never in the text.
 
     Examples
     --------
@@ -34,11 +33,11 @@ class SQL:
 
 
 def check_where(where: Any) -> Any:
-    """Refuse what is no filter, before any work; return plain values."""
+    """Return a condition with plain values."""
     if where is None or isinstance(where, SQL):
         return where
     if isinstance(where, Mapping):
-        return {name: _wanted(name, values) for name, values in where.items()}
+        return {name: _accepted(name, values) for name, values in where.items()}
     if isinstance(where, str | bytes) or not isinstance(where, Iterable):
         raise TypeError(
             "where must be a mapping of fields to values, or the ids to search among, "
@@ -51,7 +50,7 @@ def check_where(where: Any) -> Any:
     return [plain_id(identifier) for identifier in listed]
 
 
-def _wanted(name: Any, given: Any) -> list[Values]:
+def _accepted(name: Any, given: Any) -> list[Values]:
     values = [
         value.item() if isinstance(value, np.generic) else value
         for value in (given if isinstance(given, list) else [given])
@@ -95,58 +94,3 @@ def check_fields(fields: Any, n_items: int) -> dict[str, list[Values]]:
 def unknown_field(name: str, known: Iterable[str]) -> ValueError:
     """Return the error for a field that no item has."""
     return unknown_name(name, "a field in where", sorted(known))
-
-
-class Fields:
-    """The values of each field, slot by slot; None where an item has no such field."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, GrowingRows] = {}
-
-    def put(self, start: int, n_items: int, fields: Mapping[str, list[Values]]) -> None:
-        """Set the fields of the slots from `start` on."""
-        columns = dict(self._columns)
-        for name in {*columns, *fields}:
-            column = columns.get(name)
-            if column is None or len(column) > start:
-                kept = [] if column is None else column.all()[:start]
-                column = columns[name] = GrowingRows(as_objects(kept))
-            if len(column) < start:
-                column.append(as_objects([None] * (start - len(column))))
-            column.append(as_objects(fields.get(name, [None] * n_items)))
-        self._columns = columns
-
-    def mask(self, where: Mapping[str, Any], n_slots: int) -> np.ndarray:
-        """Return which slots satisfy all conditions."""
-        columns = self._columns
-        chosen = np.ones(n_slots, bool)
-        for name, wanted in where.items():
-            if not columns:
-                raise ValueError(f"where names the field {name!r}, but no item has fields.")
-            if name not in columns:
-                raise unknown_field(name, columns)
-            values = columns[name].all()[:n_slots]
-            hit = np.zeros(n_slots, bool)
-            for value in wanted:
-                hit[: len(values)] |= _are_equal(values, value)
-            chosen &= hit
-        return chosen
-
-    def of(self, slots: np.ndarray) -> dict[str, list[Values]]:
-        """Return the fields of some slots."""
-        return {name: column.take(slots).tolist() for name, column in self._columns.items()}
-
-
-def _are_equal(values: np.ndarray, wanted: Values) -> np.ndarray:
-    """Tell which values are the wanted one; true is not 1, though Python thinks so."""
-    hit: np.ndarray = values == wanted
-    if wanted in (0, 1):
-        hit[hit] = [isinstance(v, bool) == isinstance(wanted, bool) for v in values[hit]]
-    return hit
-
-
-def as_objects(values: Any) -> np.ndarray:
-    """Return a 1-D array of objects, whatever they are."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array

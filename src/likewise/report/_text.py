@@ -4,7 +4,8 @@ import json
 import shlex
 from typing import Any
 
-from likewise.similarities import Bilinear, Foldable, Mahalanobis, Similarity
+from likewise.index import PGVECTOR_OPERATORS
+from likewise.similarities import Bilinear, Foldable, Mahalanobis, Metric, Similarity
 
 
 def shorten(value: Any, max_length: int) -> str:
@@ -51,9 +52,6 @@ likewise evaluate {quoted} held_out.csv --target class"""
     ]
 
 
-_OPERATORS = {"euclidean": "<->", "inner_product": "<#>", "cosine": "<=>"}
-
-
 def _database_snippet(similarity: Similarity) -> str:
     metric = _folded_metric(similarity)
     if metric is None:
@@ -63,10 +61,10 @@ matches = similarity.neighbors(queries, candidates, k=10)"""
 sent = similarity.fold_queries(queries)  # for each search: the vectors to search with
 
 # Metric of the index: {metric}. In PostgreSQL with pgvector:
-# SELECT id FROM items ORDER BY vector {_OPERATORS[metric]} %s LIMIT 10;"""
+# SELECT id FROM items ORDER BY vector {PGVECTOR_OPERATORS[metric].symbol} %s LIMIT 10;"""
 
 
-def _folded_metric(similarity: Similarity) -> str | None:
+def _folded_metric(similarity: Similarity) -> Metric | None:
     if not isinstance(similarity, Foldable):
         return None
     try:

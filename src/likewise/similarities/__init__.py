@@ -33,6 +33,7 @@ from likewise.similarities._rows import (
 from likewise.similarities._search import (
     NO_ITEM,
     Best,
+    BlockScorer,
     best_items,
     joined,
     matches_of,
@@ -45,6 +46,7 @@ __all__ = [
     "NO_ITEM",
     "Best",
     "Bilinear",
+    "BlockScorer",
     "Explanation",
     "Foldable",
     "FromDissimilarity",

@@ -1,23 +1,25 @@
-"""Exact search: blocks of items against blocks of queries, one matrix product each."""
+"""Exact search: every item is scored, one matrix product per block."""
 
 from typing import Any
 
 import numpy as np
 
-from likewise import kernels
-from likewise._threads import for_each, slices
-from likewise.index.engines._engine import NO_SLOT, Found, most_off
-from likewise.index.stores._growing import GrowingRows
-from likewise.similarities import Metric
+from likewise._threads import slices
+from likewise.index._growing import GrowingRows
+from likewise.index.engines._base import NO_SLOT, Hits, squared_lengths
+from likewise.similarities import NO_ITEM, BlockScorer, Metric, best_items, rounding_bound
 
-# A block of scores should stay in the cache of one core.
-_QUERIES_IN_BLOCK = 256
-_SCORES_IN_BLOCK = 524_288
-_LONGEST_SINGLE = 1e15  # whose square, and a sum of some, single precision still holds
+_SCORES_IN_BLOCK = 524_288  # fit into the cache of one core
+_MIN_ITEMS_IN_BLOCK = 2_048
+_MAX_LENGTH_SINGLE = 1e15  # whose square, and sums of such squares, fit into single precision
 
 
 class ExactEngine:
-    """Vectors in one array, all of which every search looks at."""
+    """Vectors in one array, all of which are scored in every search.
+
+    The loop over blocks is that of `Similarity.neighbors`. Unlike there, vectors are prepared once,
+    when they are added, so that a single query costs one pass over them.
+    """
 
     effort: int | None = None
     is_exact = True
@@ -29,32 +31,32 @@ class ExactEngine:
         self._vectors = GrowingRows()
         self._sizes = GrowingRows()  # lengths for the cosine, squared lengths for the distance
         self._shift: np.ndarray | None = None
-        self._longest = 0.0
+        self._max_length = 0.0
 
     def __len__(self) -> int:
         return len(self._sizes)
 
     @property
     def width(self) -> int | None:
-        """How many numbers a vector has."""
+        """Number of columns of a vector."""
         return None if self._shift is None else len(self._shift)
 
     def efforts(self, k: int) -> list[int]:
-        """There is nothing to choose."""
+        """Return an empty list: there is nothing to tune."""
         return []
 
     def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
-        """Fill the next slots; the middle is taken away before anything is rounded to `dtype`."""
+        """Fill the next slots; the mean is subtracted before vectors are rounded to `dtype`."""
         if self._shift is None:
-            # A distance does not see a common shift, and rounding is least around the middle.
-            middle = vectors.mean(axis=0, dtype=np.float64)
-            self._shift = middle if self.metric == "euclidean" else np.zeros_like(middle)
+            # Distances do not depend on a common shift, and rounding is smallest near the mean.
+            mean = vectors.mean(axis=0, dtype=np.float64)
+            self._shift = mean if self.metric == "euclidean" else np.zeros_like(mean)
         vectors = self._shifted(vectors)
-        squares = _squares(vectors)
-        self._longest = max(self._longest, float(np.sqrt(squares.max())))
-        if dtype is None or self._longest > _LONGEST_SINGLE:
+        squares = squared_lengths(vectors)
+        self._max_length = max(self._max_length, float(np.sqrt(squares.max())))
+        if dtype is None or self._max_length > _MAX_LENGTH_SINGLE:
             dtype = vectors.dtype
-        self._vectors.cut(len(self))  # what an interrupted call left
+        self._vectors.cut(len(self))  # rows of an interrupted call
         self._vectors.append(vectors.astype(dtype, copy=False))
         # Last, because its length is the engine's.
         self._sizes.append(np.sqrt(squares) if self.metric == "cosine" else squares)
@@ -66,69 +68,79 @@ class ExactEngine:
         return shifted
 
     def remove(self, slots: np.ndarray) -> None:
-        """Do nothing: a search is told what is allowed."""
+        """Do nothing: searches name the allowed slots."""
 
     def vectors(self, slots: np.ndarray) -> np.ndarray:
-        """Return what was added; for the distance up to rounding."""
+        """Return the vectors in some slots; for the distance up to rounding."""
         kept: np.ndarray = self._vectors.take(slots)
         return kept + self._shift if self.metric == "euclidean" else kept
 
-    def most_off(self, queries: np.ndarray) -> np.ndarray:
-        """Return by how much rounding may have moved a query's values."""
-        width, dtype = self._vectors.all().shape[1], self._vectors.all().dtype
+    def error_bounds(self, queries: np.ndarray) -> np.ndarray:
+        """Return the maximum rounding error of each query's values."""
+        stored = self._vectors.all()
+        n_terms = stored.shape[1] + 2
         if self.metric == "cosine":
-            return most_off(self.metric, np.ones(len(queries)), 1.0, width, dtype)
-        reach = np.sqrt(_squares(self._shifted(queries)))
-        return most_off(self.metric, reach, self._longest, width, dtype)
+            return rounding_bound(np.ones(len(queries)), 1.0, n_terms, stored.dtype)
+        lengths = np.sqrt(squared_lengths(self._shifted(queries)))
+        is_distance = self.metric == "euclidean"
+        return rounding_bound(
+            lengths, self._max_length, n_terms, stored.dtype, is_distance=is_distance
+        )
 
-    def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Found:
-        """Find the `k` best slots of each query, among those that are allowed."""
+    def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Hits:
+        """Find the `k` best slots of each query among the allowed ones."""
         sizes = self._sizes.all()
         if allowed is not None:
             sizes = sizes[: len(allowed)]
         vectors = self._vectors.all()[: len(sizes)]
         queries = self._shifted(queries)
-        squared = _squares(queries)
-        if np.sqrt(squared.max()) * max(self._longest, 1) < _LONGEST_SINGLE**2:
+        squares = squared_lengths(queries)
+        if np.sqrt(squares.max()) * max(self._max_length, 1) < _MAX_LENGTH_SINGLE**2:
             queries = queries.astype(vectors.dtype, copy=False)
-        shape = (len(queries), min(k, len(sizes)))
-        heap = np.full(shape, -np.inf), np.full(shape, NO_SLOT)
         barred = None if allowed is None else ~allowed
 
-        def work(block: slice) -> None:
-            own = queries[block]
-            nobody = np.full(len(own), -1)
-            for part in slices(len(vectors), max(2048, _SCORES_IN_BLOCK // len(own))):
-                scores = self._scores(own, vectors[part], sizes[part])
-                if barred is not None:
-                    scores[:, barred[part]] = -np.inf
-                kernels.scan_scores(scores, part.start, nobody, heap[0][block], heap[1][block])
+        def score_block(own: slice, block: slice) -> np.ndarray:
+            scores = self._scores(queries[own], vectors[block], sizes[block])
+            if barred is not None:
+                scores[:, barred[block]] = -np.inf
+            return scores
 
-        for_each(work, list(slices(len(queries), _QUERIES_IN_BLOCK)))
-        order = np.lexsort((heap[1], -heap[0]))
-        values, slots = (np.take_along_axis(part, order, axis=1) for part in heap)
+        scorer = _PreparedScorer(
+            len(queries), len(vectors), lambda items: items, score_block, width=vectors.shape[1]
+        )
+        values, slots = best_items(scorer, k)
+        order = np.lexsort((slots, -values))
+        values, slots = (np.take_along_axis(part, order, axis=1) for part in (values, slots))
+        slots[slots == NO_ITEM] = NO_SLOT
         if self.metric == "euclidean":
-            values = np.sqrt(np.maximum(squared[:, None] - values, 0))
+            values = np.sqrt(np.maximum(squares[:, None] - values, 0))
         elif self.metric == "cosine":
-            size = np.sqrt(squared)[:, None]
-            values = np.divide(values, size, out=np.zeros_like(values), where=size > 0)
-        return Found(slots, values)
+            lengths = np.sqrt(squares)[:, None]
+            values = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
+        return Hits(slots, values)
 
     def _scores(self, own: np.ndarray, vectors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Return inner products, those over the vectors' lengths, or |q|² − d²."""
-        found: np.ndarray = own @ vectors.T
+        """Return q·p, q·p/|p| or |q|² − |q − p|²."""
+        scores: np.ndarray = own @ vectors.T
         if self.metric == "euclidean":
-            found *= 2
-            found -= sizes.astype(found.dtype)
+            scores *= 2
+            scores -= sizes.astype(scores.dtype)
         elif self.metric == "cosine":
             inverse = np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            found *= inverse.astype(found.dtype)
-        return found
+            scores *= inverse.astype(scores.dtype)
+        return scores
 
     def for_file(self, slots: np.ndarray) -> dict[str, np.ndarray]:
-        """Return nothing: the vectors are enough."""
+        """Return nothing: the vectors are sufficient."""
         return {}
 
 
-def _squares(rows: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+class _PreparedScorer(BlockScorer):
+    """Scores of prepared vectors, in blocks that fit into the cache."""
+
+    def scan(self, queries: slice, chunk: slice, first_id: int, skip: Any, *heap: Any) -> None:
+        """Score the chunk in blocks and offer the scores to the heap."""
+        n_queries = queries.stop - queries.start
+        size = max(_MIN_ITEMS_IN_BLOCK, _SCORES_IN_BLOCK // n_queries)
+        for block in slices(chunk.stop, size, chunk.start):
+            super().scan(queries, block, first_id - chunk.start + block.start, skip, *heap)

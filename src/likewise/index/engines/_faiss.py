@@ -1,4 +1,4 @@
-"""The faiss engine: all vectors up to some size, then those of the nearest cells."""
+"""The faiss engine: flat up to some size, then an inverted file (IVF)."""
 
 from threading import Lock
 from typing import Any
@@ -6,35 +6,35 @@ from typing import Any
 import numpy as np
 
 from likewise.exceptions import require_extra
-from likewise.index.engines._engine import MOST_ITEMS_EXACT, Found, as_single, most_off
-from likewise.similarities import Metric
+from likewise.index.engines._base import MAX_ITEMS_EXACT, Hits, as_float32, squared_lengths
+from likewise.similarities import Metric, rounding_bound
 
-_VECTORS_A_CELL = 128  # for training; faiss itself takes 39 as the least and 256 as the most
-_FIRST_EFFORT = 16
+_TRAINING_VECTORS_PER_CELL = 128  # faiss recommends 39 to 256
+_DEFAULT_EFFORT = 16
 
 
 class FaissEngine:
-    """`IndexFlat` while that is quick enough, then `IndexIVFFlat`.
+    """`IndexFlat` while that is fast enough, then `IndexIVFFlat`.
 
-    Cells rather than a graph: they are built in a fraction of the time, are plain arrays in a
-    file, and how many of them are looked at is easily tuned for folded queries.
+    An inverted file rather than a graph: it is built in a fraction of the time, is stored as plain
+    arrays, and the number of cells to search is easily tuned for folded queries.
 
-    faiss may not be searched while it is written to, so each call waits for the one before.
+    faiss must not be searched during a write, so calls wait for each other.
 
     Parameters
     ----------
     metric : {"inner_product", "euclidean"}
     n_flat : int
-        Up to how many vectors all of them are looked at.
+        Maximum number of vectors of the flat index.
     centres, places : arrays, optional
-        What `for_file` gave: the cells of the vectors that are added first.
+        The cells of the vectors that are added first, from `for_file`.
     """
 
     def __init__(
         self,
         metric: Metric,
         *,
-        n_flat: int = MOST_ITEMS_EXACT,
+        n_flat: int = MAX_ITEMS_EXACT,
         centres: np.ndarray | None = None,
         places: np.ndarray | None = None,
     ) -> None:
@@ -44,7 +44,7 @@ class FaissEngine:
         self._lock = Lock()
         self._index: Any = None
         self._n_trained = 0
-        self._longest = 0.0
+        self._max_length = 0.0
         self._stored = None if centres is None or places is None else (centres, places)
 
     keeps_slots = False
@@ -55,17 +55,17 @@ class FaissEngine:
 
     @property
     def width(self) -> int | None:
-        """How many numbers a vector has."""
+        """Number of columns of a vector."""
         return None if self._index is None else int(self._index.d)
 
     @property
     def is_exact(self) -> bool:
-        """As long as it is flat."""
+        """Whether the index is still flat."""
         return not hasattr(self._index, "nprobe")
 
     @property
     def effort(self) -> int | None:
-        """How many cells are looked at."""
+        """Number of cells that a search visits."""
         return None if self.is_exact else int(self._index.nprobe)
 
     @effort.setter
@@ -74,18 +74,17 @@ class FaissEngine:
             self._index.nprobe = min(n_cells, self._index.nlist)
 
     def efforts(self, k: int) -> list[int]:
-        """Return numbers of cells, each half as many again as the one before."""
+        """Return numbers of cells, in a geometric series."""
         if self.is_exact:
             return []
         steps = np.unique(np.geomspace(1, self._index.nlist, 20).astype(int))
         return [int(step) for step in steps]
 
     def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
-        """Fill the next slots; past the limit, and whenever there are four times as many, train."""
-        vectors = as_single(vectors, "items", "faiss")
+        """Fill the next slots; train cells beyond `n_flat` vectors, and when they quadruple."""
+        vectors = as_float32(vectors, "items", "faiss")
         total = len(self) + len(vectors)
-        squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-        self._longest = max(self._longest, float(np.sqrt(squares.max())))
+        self._max_length = max(self._max_length, float(np.sqrt(squared_lengths(vectors).max())))
         trained = self._n_trained > 0 and total < 4 * self._n_trained
         if self._stored is None and (total <= self._n_flat or trained):
             with self._lock:
@@ -94,21 +93,21 @@ class FaissEngine:
                 self._index.add(vectors)
         else:
             kept = self.vectors(np.arange(len(self))) if len(self) else vectors[:0]
-            self._put_into_cells(np.concatenate([kept, vectors]))
+            self._build_cells(np.concatenate([kept, vectors]))
 
     def _flat(self, width: int) -> Any:
         if self.metric == "euclidean":
             return self._faiss.IndexFlatL2(width)
         return self._faiss.IndexFlatIP(width)
 
-    def _put_into_cells(self, vectors: np.ndarray) -> None:
+    def _build_cells(self, vectors: np.ndarray) -> None:
         stored, self._stored = self._stored, None
         width = vectors.shape[1]
         if stored is None:
             n_cells = int(np.clip(4 * np.sqrt(len(vectors)), 1, len(vectors) // 40 + 1))
             cells = self._cells(self._flat(width), width, n_cells)
-            sample = np.random.default_rng(0).permutation(len(vectors))[: n_cells * _VECTORS_A_CELL]
-            cells.train(vectors[np.sort(sample)])
+            order = np.random.default_rng(0).permutation(len(vectors))
+            cells.train(vectors[np.sort(order[: n_cells * _TRAINING_VECTORS_PER_CELL])])
             cells.add(vectors)
         else:
             centres, places = stored[0], np.ascontiguousarray(stored[1], np.int64)
@@ -117,8 +116,8 @@ class FaissEngine:
                 or centres.shape[1] != width
                 or places.shape != (len(vectors),)
                 or not 0 <= places.min() <= places.max() < len(centres)
-            ):  # faiss would write wherever they point
-                raise ValueError("the cells and the items do not belong together.")
+            ):  # faiss does not check them
+                raise ValueError("the cells do not match the items.")
             cells = self._cells(self._flat(width), width, len(centres))
             cells.quantizer.add(np.ascontiguousarray(centres, np.float32))
             cells.is_trained = True
@@ -126,55 +125,60 @@ class FaissEngine:
             slots = np.arange(len(vectors))
             cells.add_core(len(vectors), pointer(vectors), pointer(slots), pointer(places))
         cells.make_direct_map()
-        cells.nprobe = min(max(_FIRST_EFFORT, self.effort or 0), cells.nlist)
+        cells.nprobe = min(max(_DEFAULT_EFFORT, self.effort or 0), cells.nlist)
         with self._lock:
             self._index, self._n_trained = cells, len(vectors)
 
     def _cells(self, quantizer: Any, width: int, n_cells: int) -> Any:
-        measure = (
+        metric = (
             self._faiss.METRIC_L2
             if self.metric == "euclidean"
             else self._faiss.METRIC_INNER_PRODUCT
         )
-        cells = self._faiss.IndexIVFFlat(quantizer, width, n_cells, measure)
-        quantizer.this.disown()  # from here on the cells free it
+        cells = self._faiss.IndexIVFFlat(quantizer, width, n_cells, metric)
+        quantizer.this.disown()  # the cells own it now
         cells.own_fields = True
         return cells
 
     def remove(self, slots: np.ndarray) -> None:
-        """Do nothing: a search is told what is allowed."""
+        """Do nothing: searches name the allowed slots."""
 
     def vectors(self, slots: np.ndarray) -> np.ndarray:
-        """Return what was added."""
+        """Return the vectors in some slots."""
         with self._lock:
-            found: np.ndarray = self._index.reconstruct_batch(np.asarray(slots, np.int64))
-        return found
+            vectors: np.ndarray = self._index.reconstruct_batch(np.asarray(slots, np.int64))
+        return vectors
 
-    def most_off(self, queries: np.ndarray) -> np.ndarray:
-        """Return by how much rounding may have moved a query's values."""
-        reach = np.sqrt(np.einsum("ij,ij->i", queries, queries, dtype=np.float64))
-        return most_off(self.metric, reach, self._longest, queries.shape[1], np.float32)
+    def error_bounds(self, queries: np.ndarray) -> np.ndarray:
+        """Return the maximum rounding error of each query's values."""
+        return rounding_bound(
+            np.sqrt(squared_lengths(queries)),
+            self._max_length,
+            queries.shape[1] + 2,
+            np.float32,
+            is_distance=self.metric == "euclidean",
+        )
 
-    def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Found:
-        """Find the `k` best slots of each query, among those that are allowed."""
-        queries = as_single(queries, "queries", "faiss")
+    def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Hits:
+        """Find the `k` best slots of each query among the allowed ones."""
+        queries = as_float32(queries, "queries", "faiss")
         parameters = None
         if allowed is not None:
             bits = np.packbits(allowed, bitorder="little")
-            chosen = self._faiss.IDSelectorBitmap(bits)
+            selector = self._faiss.IDSelectorBitmap(bits)
             parameters = (
-                self._faiss.SearchParameters(sel=chosen)
+                self._faiss.SearchParameters(sel=selector)
                 if self.is_exact
-                else self._faiss.SearchParametersIVF(sel=chosen, nprobe=self.effort)
+                else self._faiss.SearchParametersIVF(sel=selector, nprobe=self.effort)
             )
         with self._lock:
             values, slots = self._index.search(queries, k, params=parameters)
         if self.metric == "euclidean":
             values = np.sqrt(np.maximum(values, 0))
-        return Found(slots, values)
+        return Hits(slots, values)
 
     def for_file(self, slots: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the cells' centres and the cell of each slot."""
+        """Return the centers of the cells and the cell of each slot."""
         if self.is_exact:
             return {}
         with self._lock:

@@ -1,4 +1,4 @@
-"""The usearch engine: a graph that deletes in place and opens from a mapped file."""
+"""The usearch engine: an HNSW graph that deletes in place and opens from a mapped file."""
 
 from threading import Lock
 from typing import Any
@@ -7,33 +7,34 @@ import numpy as np
 
 from likewise._threads import slices
 from likewise.exceptions import require_extra
-from likewise.index.engines._engine import NO_SLOT, Found, as_single
+from likewise.index.engines._base import NO_SLOT, Hits, as_float32
 from likewise.similarities import Metric
 
 _METRICS = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}
-_FIRST_EFFORT = 64
-_VECTORS_AT_A_TIME = 1024
-_ROOM = 1.1  # how much longer than the longest so far a vector may be before all are laid anew
+_DEFAULT_EFFORT = 64
+_VECTORS_PER_CALL = 1024
+_MAX_SERIAL = 256  # vectors: in a small graph, parallel insertion can leave one unreachable
+_LENGTH_MARGIN = 1.1  # longer vectors than this times the longest need a new graph
 
 
 class UsearchEngine:
     """An HNSW graph over float32 vectors; slots are its keys.
 
-    Inner products with vectors of unequal length lead a graph astray: few long ones are everybody's
-    neighbours. One more coordinate gives all vectors one length, and changes no product with a
-    query that has a zero there.
+    With inner products and vectors of unequal length, a few long vectors become neighbors of all
+    others and searches go astray. An extra coordinate gives all vectors the same length, and does
+    not change their product with a query that has zero there.
 
-    What is removed is gone at once: a search that runs while an item is updated may miss it.
+    Removed vectors disappear at once: a search that runs during an update may miss the item.
 
     Parameters
     ----------
     metric : {"inner_product", "cosine", "euclidean"}
     graph : buffer, optional
-        What `for_file` gave. It is only looked at, not copied, until something is added.
+        From `for_file`. It is mapped, not copied, until something is added.
     reach : array of one number, optional
-        What `for_file` gave: the common length.
+        From `for_file`: the common length.
     count : int, default=0
-        How many slots that graph has filled, with those removed since.
+        Number of slots that the graph has filled, including removed ones.
     """
 
     is_exact = False
@@ -57,22 +58,22 @@ class UsearchEngine:
         self._reach = 0.0 if reach is None else float(reach[0])
         if graph is not None:
             self._index = self._package.Index.restore(memoryview(graph), view=True)
-            self._index.expansion_search = _FIRST_EFFORT
+            self._index.expansion_search = _DEFAULT_EFFORT
             if len(self._index) > count or np.asarray(self._index.keys).max(initial=0) >= count:
-                raise ValueError("the graph and the items do not belong together.")
+                raise ValueError("the graph does not match the items.")
 
     def __len__(self) -> int:
         return self._count
 
     @property
     def width(self) -> int | None:
-        """How many numbers a vector has, without the one that gives all of them one length."""
+        """Number of columns of a vector, without the extra coordinate."""
         return None if self._index is None else self._index.ndim - (self.metric == "inner_product")
 
     @property
     def effort(self) -> int | None:
-        """How many candidates a search keeps in sight."""
-        return _FIRST_EFFORT if self._index is None else int(self._index.expansion_search)
+        """Number of candidates that a search keeps."""
+        return _DEFAULT_EFFORT if self._index is None else int(self._index.expansion_search)
 
     @effort.setter
     def effort(self, expansion: int | None) -> None:
@@ -80,30 +81,31 @@ class UsearchEngine:
             self._index.expansion_search = expansion
 
     def efforts(self, k: int) -> list[int]:
-        """Return expansions, each about half as many again as the one before."""
-        most = max(min(self._count, 4096), k)
-        return [int(step) for step in np.unique(np.geomspace(k, most, 16).astype(int))]
+        """Return numbers of candidates, in a geometric series."""
+        maximum = max(min(self._count, 4096), k)
+        return [int(step) for step in np.unique(np.geomspace(k, maximum, 16).astype(int))]
 
     def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
-        """Fill the next slots, some at a time, so that searches need not wait for all."""
-        vectors = as_single(vectors, "items", "usearch")
+        """Fill the next slots in small batches, so that searches can run in between."""
+        vectors = as_float32(vectors, "items", "usearch")
         longest = float(np.linalg.norm(vectors.astype(np.float64), axis=1).max())
         if self._index is None or (self.metric == "inner_product" and longest > self._reach):
-            self._lay_anew(vectors.shape[1], longest)
+            self._rebuild(vectors.shape[1], longest)
         with self._lock:
             self._make_writable()
             start = self._count
-            self._count += len(vectors)  # first: a slot is never used twice, come what may
-        levelled = self._levelled(vectors, self._reach)
-        for part in slices(len(vectors), _VECTORS_AT_A_TIME):
+            self._count += len(vectors)  # first: a slot is never reused, even after an error
+        padded = self._same_length(vectors, self._reach)
+        n_threads = 1 if len(vectors) <= _MAX_SERIAL else 0
+        for part in slices(len(vectors), _VECTORS_PER_CALL):
             slots = np.arange(start + part.start, start + part.stop, dtype=np.uint64)
             with self._lock:
-                self._index.add(slots, levelled[part])
+                self._index.add(slots, padded[part], threads=n_threads)
 
-    def _lay_anew(self, width: int, longest: float) -> None:
-        """Put a graph with room for vectors of that length, and all that was stored, in place."""
-        old, reach = self._index, _ROOM * longest
-        begun = self._package.Index(
+    def _rebuild(self, width: int, longest: float) -> None:
+        """Replace the graph by one that can hold vectors of that length, with the same items."""
+        old, reach = self._index, _LENGTH_MARGIN * longest
+        graph = self._package.Index(
             ndim=width + (self.metric == "inner_product"),
             metric=_METRICS[self.metric],
             dtype="f32",
@@ -113,12 +115,12 @@ class UsearchEngine:
         )
         if old is not None and len(old):
             keys = np.sort(np.asarray(old.keys))
-            begun.add(keys, self._levelled(np.stack(old.get(keys))[:, :width], reach))
+            graph.add(keys, self._same_length(np.stack(old.get(keys))[:, :width], reach))
         with self._lock:
-            self._index, self._graph, self._reach = begun, None, reach
+            self._index, self._graph, self._reach = graph, None, reach
 
-    def _levelled(self, vectors: np.ndarray, reach: float) -> np.ndarray:
-        """Return vectors of one length; only inner products need that."""
+    def _same_length(self, vectors: np.ndarray, reach: float) -> np.ndarray:
+        """Return vectors of the same length; only inner products need that."""
         if self.metric != "inner_product":
             return vectors
         squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
@@ -138,25 +140,25 @@ class UsearchEngine:
             self._index.remove(np.asarray(slots, dtype=np.uint64))
 
     def vectors(self, slots: np.ndarray) -> np.ndarray:
-        """Return what was added; slots that were removed are rows of zeros."""
+        """Return the vectors in some slots; zeros for removed ones."""
         with self._lock:
-            found = self._index.get(np.asarray(slots, dtype=np.uint64))
-        nothing = np.zeros(self._index.ndim, np.float32)
-        rows = np.stack([nothing if row is None else row for row in found])
+            stored = self._index.get(np.asarray(slots, dtype=np.uint64))
+        zeros = np.zeros(self._index.ndim, np.float32)
+        rows = np.stack([zeros if row is None else row for row in stored])
         return rows[:, :-1] if self.metric == "inner_product" else rows
 
-    def most_off(self, queries: np.ndarray) -> np.ndarray:
-        """Return infinity: nothing can be said for sure."""
+    def error_bounds(self, queries: np.ndarray) -> np.ndarray:
+        """Return infinity: an approximate search has no bound."""
         return np.full(len(queries), np.inf)
 
-    def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Found:
-        """Find about the `k` best slots of each query, among those that are allowed.
+    def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Hits:
+        """Find approximately the `k` best slots of each query among the allowed ones.
 
-        The engine knows no filter, so more are fetched until enough are allowed.
+        usearch has no filter, so more slots are fetched until enough of them are allowed.
         """
         if self.metric == "inner_product":
             queries = np.pad(queries, ((0, 0), (0, 1)))
-        queries = as_single(queries, "queries", "usearch")
+        queries = as_float32(queries, "queries", "usearch")
         n_wanted = k if allowed is None else min(k, int(allowed.sum()))
         n_fetched = k if allowed is None else max(k, int(k / max(allowed.mean(), 1e-6)))
         while True:
@@ -178,21 +180,21 @@ class UsearchEngine:
 
     def _fetched(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         with self._lock:
-            found = self._index.search(queries, k)
-        counts = np.atleast_1d(found.counts) if hasattr(found, "counts") else np.array([len(found)])
-        slots = np.atleast_2d(found.keys).astype(np.int64)
-        values = np.atleast_2d(found.distances).astype(np.float32)
+            matches = self._index.search(queries, k)
+        counts = np.atleast_1d(getattr(matches, "counts", len(matches)))
+        slots = np.atleast_2d(matches.keys).astype(np.int64)
+        values = np.atleast_2d(matches.distances).astype(np.float32)
         missing = np.arange(slots.shape[1]) >= counts[:, None]
-        slots[missing], values[missing] = NO_SLOT, 0  # whatever memory held
+        slots[missing], values[missing] = NO_SLOT, 0  # uninitialized memory
         values = np.sqrt(np.maximum(values, 0)) if self.metric == "euclidean" else 1 - values
         return slots, values
 
     def for_file(self, slots: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the graph, vectors and all."""
+        """Return the graph, which includes the vectors."""
         with self._lock:
             graph = np.frombuffer(self._index.save(), dtype=np.uint8)
         return {"graph": graph, "reach": np.array([self._reach])}
 
 
-def _cut(slots: np.ndarray, values: np.ndarray, k: int) -> Found:
-    return Found(slots[:, :k], values[:, :k])
+def _cut(slots: np.ndarray, values: np.ndarray, k: int) -> Hits:
+    return Hits(slots[:, :k], values[:, :k])

@@ -1,115 +1,104 @@
-"""Connections to PostgreSQL: as many as are used at once, kept for the next, closed at the end."""
+"""Connections to a PostgreSQL database with pgvector."""
 
-import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# What a file may say of a database: where it is, nothing that is secret or that names other files.
+_MAX_CONNECTIONS = 32
+_TIMEOUT = 10.0  # seconds to wait for a connection
+# The parts of an address that a file may hold: no secrets, and no names of other files.
 _FOR_FILE = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 
 
 class Connections:
-    """Connections to one database.
+    """A pool of connections to one database, closed with this object or at exit.
+
+    Connections are tested before they are used, so one that the server has closed is replaced.
 
     Parameters
     ----------
     url : str
-
-    Attributes
-    ----------
-    local : threading.local
-        What belongs to the calling thread.
     """
 
     def __init__(self, url: str) -> None:
+        from psycopg_pool import ConnectionPool
+
         self._url = url
-        self.local = threading.local()
-        self._free: list[Any] = []
-        weakref.finalize(self, _close_all, self._free)
+        _connect(url).close()  # a pool would retry a wrong address until it times out
+        self._pool = ConnectionPool(
+            url,
+            kwargs={"autocommit": True},
+            min_size=0,
+            max_size=_MAX_CONNECTIONS,
+            timeout=_TIMEOUT,
+            num_workers=1,
+            configure=_configure,
+            check=ConnectionPool.check_connection,
+            open=True,
+        )
+        weakref.finalize(self, self._pool.close)
 
     @property
     def url_for_file(self) -> str:
-        """The database, as a file may name it: without password."""
+        """The address of the database, without the password."""
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
         parts: dict[str, Any] = conninfo_to_dict(self._url)
         return make_conninfo(**{name: parts[name] for name in _FOR_FILE if name in parts})
 
     @contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """Yield a connection inside a transaction: that of `reading`, if the thread is in one."""
-        if self.is_reading:
-            yield self.local.reading
-            return
+    def transaction(self, *, read_only: bool = False) -> Iterator[Any]:
+        """Yield a connection in a transaction; with `read_only` all reads see one state."""
+        from psycopg_pool import PoolTimeout
+
         try:
-            db = self._free.pop()
-        except IndexError:
-            db = self._connect()
+            db = self._pool.getconn()
+        except PoolTimeout as error:
+            raise ConnectionError(
+                f"the database of url gave no connection within {_TIMEOUT:g} seconds."
+            ) from error
         try:
             with db.transaction():
+                if read_only:
+                    db.execute("set transaction isolation level repeatable read read only")
                 yield db
         finally:
-            if not db.closed:
-                self._free.append(db)
-
-    @property
-    def is_reading(self) -> bool:
-        """Whether the thread is inside `reading`."""
-        return getattr(self.local, "reading", None) is not None
-
-    @contextmanager
-    def reading(self) -> Iterator[Any]:
-        """Let all that the thread reads be of one state; yield before that state is chosen."""
-        with self.transaction() as db:
-            db.execute("set transaction isolation level repeatable read read only")
-            self.local.reading = db
-            try:
-                yield db
-            finally:
-                self.local.reading = None
-
-    def close(self) -> None:
-        """Close what is not in use."""
-        _close_all(self._free)
-
-    def _connect(self) -> Any:
-        import psycopg
-        from pgvector.psycopg import register_vector
-
-        try:
-            db = psycopg.connect(self._url, autocommit=True)
-        except psycopg.OperationalError as error:
-            reason = (str(error).splitlines() or ["no reason is given"])[0]
-            raise ConnectionError(f"the database of url cannot be reached: {reason}.") from error
-        except psycopg.ProgrammingError:
-            # What libpq says repeats the url, password and all.
-            raise ValueError(
-                "url must be a database's address, such as postgresql://user@host/name, but "
-                "something else was given."
-            ) from None
-        try:
-            _make_extension(db)
-            register_vector(db)
-        except psycopg.Error as error:
-            db.close()
-            raise ConnectionError(
-                f"the database of url has no pgvector, and it cannot be added: {error}"
-            ) from error
-        return db
+            self._pool.putconn(db)
 
 
-def _make_extension(db: Any) -> None:
-    found = "select exists (select from pg_extension where extname = 'vector')"
-    if db.execute(found).fetchone()[0]:
-        return
-    with db.transaction():
-        # Two processes that find none wait for each other here.
-        db.execute("select pg_advisory_xact_lock(hashtext('likewise_indexes'))")
-        db.execute("create extension if not exists vector")
+def _connect(url: str) -> Any:
+    import psycopg
+
+    try:
+        db = psycopg.connect(url, autocommit=True)
+    except psycopg.OperationalError as error:
+        reason = (str(error).splitlines() or ["no reason is given"])[0]
+        raise ConnectionError(f"the database of url cannot be reached: {reason}.") from error
+    except psycopg.ProgrammingError:
+        # libpq's message repeats the address with its password.
+        raise ValueError(
+            "url must be the address of a database, such as postgresql://user@host/name, but "
+            "something else was given."
+        ) from None
+    try:
+        _configure(db)
+    except psycopg.Error as error:
+        db.close()
+        raise ConnectionError(
+            f"the database of url has no pgvector, and it cannot be added: {error}"
+        ) from error
+    return db
 
 
-def _close_all(connections: list[Any]) -> None:
-    while connections:
-        connections.pop().close()
+def _configure(db: Any) -> None:
+    """Make pgvector's types known to a connection, and pgvector to the database."""
+    from pgvector.psycopg import register_vector
+
+    exists = "select exists (select from pg_extension where extname = 'vector')"
+    if not db.execute(exists).fetchone()[0]:
+        with db.transaction():
+            # Processes that create it at the same time wait for each other here.
+            db.execute("select pg_advisory_xact_lock(hashtext('likewise_indexes'))")
+            db.execute("create extension if not exists vector")
+    register_vector(db)

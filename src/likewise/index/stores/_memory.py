@@ -1,408 +1,394 @@
-"""Items in this process: ids, fields and rows beside an engine."""
+"""The store of items in this process."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from copy import copy
-from threading import RLock
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from likewise._progress import LongWork
+from likewise._threads import slices
 from likewise._validation import is_sparse, n_rows
-from likewise.index._offsets import ActiveOffsets, Moved
-from likewise.index._where import SQL, Fields, Where, as_objects
-from likewise.index.engines._engine import NO_SLOT, Engine, Found
-from likewise.index.stores._growing import GrowingRows
-from likewise.similarities import with_rows
+from likewise.index._checks import check_stored_items, refuse_known, refuse_unknown
+from likewise.index._fold_plan import FoldPlan, fold_plan
+from likewise.index._growing import GrowingRows
+from likewise.index._offsets import ActiveOffsets, Moved, check_offsets
+from likewise.index._where import SQL, Where
+from likewise.index.engines import NO_SLOT, EngineKind, EngineOptions, Hits, choose_engine
+from likewise.index.stores._memory_file import file_parts, restored
+from likewise.index.stores._slots import Slots
+from likewise.similarities import ItemOffsets, Similarity, with_rows
 
 _ROWS_IN_BLOCK = 32_768
-_MOST_LEFT_OUT = 0.5  # of all slots, before they are given back
+_MIN_ALIVE = 0.5  # share of the slots; with fewer the store is compacted
 
 
-class _State(NamedTuple):
-    """Which slots hold items: shown as a whole, and never changed once it is."""
+@dataclass(frozen=True, eq=False)
+class MemoryStore:
+    """Items under ids, each in a slot of an engine; see `Store` and `Reader`.
 
-    alive: np.ndarray  # the view of `flags` that belongs to this state
-    n_alive: int
-    flags: GrowingRows
+    Successive stores share their slots. A change fills slots after the last one of the present
+    store, which stays valid: searches that have started with it continue with it, and an
+    interrupted change has no effect. The next change overwrites its remains.
 
-
-class Embedded:
-    """Items under ids, each in a slot of its own.
-
-    A change writes behind what readers see and then shows it in one step: a search that runs
-    meanwhile goes on with what it began with, and a change that fails has changed nothing.
-
-    Parameters
+    Attributes
     ----------
-    make_engine : callable or None
-        Makes an empty engine, which searches; with None the items are there only to be scored.
-        Keyword arguments are what the engine wrote `for_file`.
-    keeps_items : bool
-        Whether items are kept beside the engine, which holds something else.
+    options : EngineOptions
+    plan : FoldPlan
+    kind : EngineKind
+    reason : str
+        Why this kind of engine was chosen.
     offsets : ActiveOffsets
-        What new items are moved by, before they are put here.
+    slots : Slots
+    flags : GrowingRows
+        Whether each slot holds an item; later stores append to it.
+    alive : array of bool
+        The part of `flags` that belongs to this store.
+    n_alive : int
+    latest : dict
+        The latest slot of each id, in this store or a later one.
     """
 
-    def __init__(
-        self,
-        make_engine: Callable[..., Engine] | None,
-        *,
-        keeps_items: bool,
+    options: EngineOptions
+    plan: FoldPlan
+    kind: EngineKind
+    reason: str
+    offsets: ActiveOffsets
+    slots: Slots
+    flags: GrowingRows = field(default_factory=lambda: GrowingRows(np.zeros(0, bool)))
+    alive: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    n_alive: int = 0
+    latest: dict[Any, int] = field(default_factory=dict)
+
+    @classmethod
+    def empty(
+        cls,
+        similarity: Similarity,
+        options: EngineOptions,
         offsets: ActiveOffsets,
-    ) -> None:
-        self._make_engine = make_engine
-        self.engine = None if make_engine is None else make_engine()
-        self._items = GrowingRows() if keeps_items or make_engine is None else None
-        self._ids = GrowingRows()
-        self.offsets = offsets
-        self._moved_slots = GrowingRows(np.zeros(0, np.int64))  # ascending
-        self._originals = GrowingRows()  # of the items in these slots
-        self._fields = Fields()
-        self._state = _State(np.zeros(0, bool), 0, GrowingRows(np.zeros(0, bool)))
-        self._slots: dict[Any, int] = {}
-        self._slots_for = self._state  # the state to which the slots were brought up
-        self._lock = RLock()
-
-    @contextmanager
-    def reading(self) -> Iterator["Embedded"]:
-        """Yield the store as it is now, whatever is changed meanwhile."""
-        yield copy(self)
-
-    def __len__(self) -> int:
-        return self._state.n_alive
+        *,
+        n_items: int = 0,
+        sparse: bool = False,
+    ) -> "MemoryStore":
+        """Return an empty store whose engine suits the items to come."""
+        can_fold = similarity.takes == "rows" and not sparse
+        kind, reason = choose_engine(options.engine, n_items, can_fold=can_fold)
+        plan = fold_plan(similarity, options.fold, options.metric, kind.metrics, kind.name)
+        if sparse:
+            if kind.name != "exact":
+                raise ValueError(
+                    f"items is sparse, which the engine {kind.name!r} cannot hold: use "
+                    "engine='exact', or items.toarray()."
+                )
+            plan = FoldPlan(similarity, None, "inner_product", "given")
+        return cls(options, plan, kind, reason, offsets, Slots(plan, kind))
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to find."""
-        return not self._state.n_alive
-
-    def known(self, ids: list[Any]) -> set[Any]:
-        """Return those ids that are stored."""
-        return {identifier for identifier in ids if self._slot(identifier) is not None}
-
-    @property
-    def ids(self) -> list[Any]:
-        """The ids of all items, in the order in which they came; what was updated came again."""
-        if self.is_empty:
-            return []
-        found: list[Any] = self._ids.take(np.flatnonzero(self._state.alive)).tolist()
-        return found
-
-    @property
-    def width(self) -> int | None:
-        """How many columns the items have; None where there are none."""
-        if self._items is None:
-            return self.engine.width  # type: ignore[union-attr]
-        rows = self._items.all()
-        return None if getattr(rows, "ndim", 0) < 2 else int(rows.shape[1])
-
-    @property
-    def holds_sparse(self) -> bool:
-        """Whether the items are sparse."""
-        return self._items is not None and is_sparse(self._items.all())
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether nothing but rounding stands between the answers and the truth."""
-        return self.engine is None or self.engine.is_exact
+    def engine_name(self) -> str:
+        """Name of the engine."""
+        return self.kind.name
 
     @property
     def effort(self) -> int | None:
-        """How thorough a search is; None where it is exact."""
-        return None if self.engine is None else self.engine.effort
+        """How thorough a search is; None if it is exact."""
+        return None if self.slots.engine is None else self.slots.engine.effort
 
-    @effort.setter
-    def effort(self, effort: int | None) -> None:
-        if self.engine is not None:
-            self.engine.effort = effort
+    def set_effort(self, effort: int | None) -> None:
+        """Set how thorough searches are, of this store and of those that share its engine."""
+        if self.slots.engine is not None:
+            self.slots.engine.effort = effort
 
-    def efforts(self, k: int) -> list[int]:
-        """Return the efforts worth trying."""
-        return [] if self.engine is None else self.engine.efforts(k)
+    def reading(self) -> AbstractContextManager["MemoryStore"]:
+        """Return a context with this store, which does not change."""
+        return nullcontext(self)
 
-    def put(
+    def for_file(self) -> dict[str, Any]:
+        """Return the contents of an index file."""
+        return file_parts(self._cleaned())
+
+    def restored(self, parts: dict[str, Any]) -> "MemoryStore":
+        """Return this store, which is empty, with the contents of a file."""
+        return restored(self, parts)
+
+    # Changes.
+
+    def add(self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]]) -> "MemoryStore":
+        """Store new items, moved by their offsets."""
+        if self.width is None and self.plan.similarity.takes == "rows":
+            check_offsets(self.offsets.offsets, self.plan.similarity, items.shape[1])
+        refuse_known(ids, self)
+        store = self._compacted()._prepared_for(items, len(ids))
+        return store._add(ids, store._as_stored(items), fields)
+
+    def update(
+        self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]] | None
+    ) -> "MemoryStore":
+        """Replace stored items, each of which gets a new slot."""
+        refuse_unknown(ids, self)
+        if fields is None:
+            fields = self.slots.fields.take(self.slots_of(ids))
+        store = self._compacted()._prepared_for(items, 0)
+        return store._put(ids, store._as_stored(items), fields, replaced=store.slots_of(ids))
+
+    def remove(self, ids: list[Any]) -> "MemoryStore":
+        """Remove stored items and drop their offsets."""
+        refuse_unknown(ids, self)
+        store = self._compacted()._cleaned()
+        alive = store.alive.copy()
+        alive[store.slots_of(ids)] = False
+        return replace(
+            store,
+            offsets=store.offsets.without(ids),
+            flags=GrowingRows(alive),
+            alive=alive,
+            n_alive=store.n_alive - len(ids),
+        )
+
+    def swap(self, similarity: Similarity) -> "MemoryStore":
+        """Store the items for another similarity; they are copied only if they are mapped."""
+        empty = self._empty(similarity, len(self))
+        if self.is_empty:
+            return empty
+        check_stored_items(self, empty.plan)
+        if self.kind is empty.kind and self.plan.stores_same_vectors(empty.plan):
+            return replace(self, plan=empty.plan)
+        return self._copied_to(empty)
+
+    def set_offsets(self, offsets: ItemOffsets | None) -> "MemoryStore":
+        """Move the items by other offsets, from their originals."""
+        active = ActiveOffsets(offsets)
+        concerned = offsets is not None and self.known(list(offsets.ids))
+        if not concerned and not self.slots.any_moved(self.alive):
+            return replace(self, offsets=active)
+        empty = replace(self._empty(self.plan.similarity, len(self)), offsets=active)
+        return self._copied_to(empty, from_originals=True)
+
+    def release(self, previous: Any) -> None:
+        """Remove from the engine what only the previous store held."""
+        engine = self.slots.engine
+        if engine is None or previous.slots is not self.slots:
+            return
+        removed = np.flatnonzero(previous.alive & ~self.alive[: len(previous.alive)])
+        if len(removed):
+            engine.remove(removed)
+
+    def _empty(self, similarity: Similarity, n_items: int) -> "MemoryStore":
+        sparse = self.slots.is_sparse and not self.is_empty
+        return self.empty(similarity, self.options, self.offsets, n_items=n_items, sparse=sparse)
+
+    def _prepared_for(self, items: Any, n_new: int) -> "MemoryStore":
+        """Return this store, or a copy with an engine that suits more items."""
+        similarity = self.plan.similarity
+        if self.is_empty:
+            sparse = is_sparse(items)
+            return self.empty(similarity, self.options, self.offsets, n_items=n_new, sparse=sparse)
+        if self.slots.is_sparse:
+            return self
+        n_items = len(self) + n_new
+        can_fold = similarity.takes == "rows"
+        kind, _ = choose_engine(self.options.engine, n_items, can_fold=can_fold)
+        # The engine changes once, from exact to one for many items, and never back.
+        if self.kind.name == "exact" and kind.name != "exact":
+            return self._copied_to(self._empty(similarity, n_items))
+        return self
+
+    def _as_stored(self, items: Any) -> Any:
+        """Return items, sparse or dense as those in this store."""
+        if self.is_empty or self.slots.is_sparse == is_sparse(items):
+            return items
+        if is_sparse(items):
+            return items.toarray()
+        from scipy.sparse import csr_array
+
+        return csr_array(items)
+
+    def _compacted(self) -> "MemoryStore":
+        """Return this store, or a copy without empty slots if these are too many."""
+        if self.is_empty or self.n_alive >= _MIN_ALIVE * len(self.alive):
+            return self
+        return self._copied_to(self._empty(self.plan.similarity, len(self)))
+
+    def _copied_to(self, store: "MemoryStore", *, from_originals: bool = False) -> "MemoryStore":
+        """Return an empty store, filled with the items of this one.
+
+        With `from_originals` the new store moves items by its own offsets; otherwise moved items
+        stay as they are.
+        """
+        with LongWork("copying items", total=len(self), unit="items") as work:
+            for slots, rows in self.blocks():
+                ids, fields = self.ids_of(slots).tolist(), self.slots.fields.take(slots)
+                if from_originals:
+                    store = store._add(ids, self.originals(slots), fields)
+                else:
+                    store = store._put(ids, rows, fields, moved=self.moved(slots))
+                work.advance(len(slots))
+        if store.kind.name == self.kind.name:
+            store.set_effort(self.effort)
+        return store
+
+    def _add(self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]]) -> "MemoryStore":
+        rows, moved = self.offsets.apply(ids, items, self.plan.similarity)
+        return self._put(ids, rows, fields, moved=moved)
+
+    def _put(
         self,
         ids: list[Any],
-        items: Any,
-        folded: Any,
-        fields: Mapping[str, Any],
+        rows: Any,
+        fields: Mapping[str, list[Any]],
         *,
-        new: bool,
         moved: Moved | None = None,
-    ) -> None:
-        """Store items under unique ids: all of them new, or all of them known."""
-        with self._lock:
-            self._align()
-            start = len(self._state.alive)
-            before = np.zeros(0, np.int64) if new else self.slots_of(ids)
-            try:
-                self._write(start, ids, items, fields, moved)
-                if self.engine is not None:
-                    self.engine.add(folded, dtype=items.dtype)
-                # The step that shows it all: until here a search sees what was, now what is.
-                self._state = self._grown(len(ids), before)
-            except BaseException:
-                self._align()
-                raise
-            self._slots.update(zip(ids, range(start, start + len(ids)), strict=True))
-            self._slots_for = self._state
-            if self.engine is not None and len(before):
-                self.engine.remove(before)
-
-    def _write(
-        self,
-        start: int,
-        ids: list[Any],
-        items: Any,
-        fields: Mapping[str, Any],
-        moved: Moved | None,
-    ) -> None:
-        if self._items is not None:
-            self._items.append(items)
-        if moved is not None and len(moved.places):
-            self._originals.append(moved.originals)
-            self._moved_slots.append(start + moved.places)
-        self._ids.append(as_ids(ids))
-        self._fields.put(start, len(ids), fields)
-
-    def _grown(self, n_new: int, before: np.ndarray) -> _State:
-        alive, count, flags = self._state
-        if len(before):
-            alive = alive.copy()
-            alive[before] = False
+        replaced: np.ndarray | None = None,
+    ) -> "MemoryStore":
+        """Return a store with rows in new slots, and without the rows that they replace."""
+        vectors = self.plan.stored_vectors(rows)
+        store = self._cleaned()
+        start = len(store.alive)
+        store.slots.append(start, ids, rows, vectors, fields, moved)
+        flags, n_replaced = store.flags, 0
+        if replaced is not None:
+            alive, n_replaced = store.alive.copy(), len(replaced)
+            alive[replaced] = False
             flags = GrowingRows(alive)
-        flags.append(np.ones(n_new, bool))
-        return _State(flags.all(), count + n_new - len(before), flags)
+        flags.append(np.ones(len(ids), bool))
+        store.latest.update(zip(ids, range(start, start + len(ids)), strict=True))
+        n_alive = store.n_alive + len(ids) - n_replaced
+        return replace(store, flags=flags, alive=flags.all(), n_alive=n_alive)
 
-    def _align(self) -> None:
-        """Forget what an interrupted change wrote; what an engine was given in vain stays empty."""
-        alive, count, flags = self._state
-        for rows in (flags, self._ids, self._items):
-            if rows is not None:
-                rows.cut(len(alive))
-        n_moved = int(np.searchsorted(self._moved_slots.all(), len(alive)))
-        self._moved_slots.cut(n_moved)
-        self._originals.cut(n_moved)
-        n_vain = 0 if self.engine is None else len(self.engine) - len(alive)
-        if n_vain > 0:
-            self._ids.append(np.zeros(n_vain, np.int64))
-            if self._items is not None:
-                kept = self._items.all()
-                self._items.append(np.zeros((n_vain, *kept.shape[1:]), kept.dtype))
-            flags.append(np.zeros(n_vain, bool))
-            state = _State(flags.all(), count, flags)
-            self._slots_for = state if self._slots_for is self._state else self._slots_for
-            self._state = state
+    def _cleaned(self) -> "MemoryStore":
+        """Return this store without the remains of an interrupted change."""
+        n_slots = len(self.alive)
+        if len(self.slots.ids) == n_slots:
+            return self
+        latest = dict(self._own_slots)
+        n_empty = self.slots.cut(n_slots) - n_slots
+        flags = GrowingRows(np.concatenate([self.alive, np.zeros(n_empty, bool)]))
+        return replace(self, flags=flags, alive=flags.all(), latest=latest)
 
-    def remove(self, ids: list[Any]) -> None:
-        """Leave stored items out of every later answer."""
-        with self._lock:
-            slots = self.slots_of(ids)
-            self.offsets = self.offsets.without(ids)  # first: for stored items it says nothing
-            alive = self._state.alive.copy()
-            alive[slots] = False
-            self._state = _State(alive, self._state.n_alive - len(ids), GrowingRows(alive))
-            for identifier in ids:
-                self._slots.pop(identifier, None)
-            self._slots_for = self._state
-            if self.engine is not None:
-                self.engine.remove(slots)
+    # Reading.
+
+    def check_searchable(self) -> None:
+        """Do nothing: items are always stored for the plan."""
+
+    def __len__(self) -> int:
+        return self.n_alive
 
     @property
-    def wants_compacting(self) -> bool:
-        """Whether most slots hold what nobody will ask for again."""
-        return self._state.n_alive < (1 - _MOST_LEFT_OUT) * len(self._state.alive)
+    def is_empty(self) -> bool:
+        """Whether there are no items."""
+        return not self.n_alive
+
+    @property
+    def width(self) -> int | None:
+        """Number of columns of the items; None if there are none."""
+        return self.slots.width
+
+    @property
+    def ids(self) -> list[Any]:
+        """All ids, in insertion order; an updated item counts as inserted again."""
+        if self.is_empty:
+            return []
+        ids: list[Any] = self.slots.ids.take(np.flatnonzero(self.alive)).tolist()
+        return ids
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a search returns the best slots, up to rounding."""
+        return self.slots.engine is None or self.slots.engine.is_exact
+
+    def efforts(self, k: int) -> list[int]:
+        """Return values of `effort` to try."""
+        return [] if self.slots.engine is None else self.slots.engine.efforts(k)
+
+    def known(self, ids: list[Any]) -> set[Any]:
+        """Return the ids that are stored."""
+        return {identifier for identifier in ids if self._slot(identifier) is not None}
 
     def slots_of(self, ids: list[Any]) -> np.ndarray:
         """Return the slots of stored ids."""
-        slots = [self._slot(identifier) for identifier in ids]
-        if None in slots:
-            raise KeyError(ids[slots.index(None)])
-        return np.array(slots, np.int64)
+        return np.array([self._slot(identifier) for identifier in ids], np.int64)
 
     def _slot(self, identifier: Any) -> int | None:
-        """Return the slot of an id in this state, which others may have gone beyond."""
-        if self._slots_for is not self._state:
-            self._find_slots()
-        slot, alive = self._slots.get(identifier), self._state.alive
-        if slot is None or (slot < len(alive) and alive[slot]):
-            return slot
-        # It has moved since: only a search that began before an update comes here.
-        places = np.flatnonzero(alive & (self._ids.all()[: len(alive)] == identifier))
-        return int(places[0]) if len(places) else None
+        slot = self.latest.get(identifier)
+        if slot is None:
+            return None
+        if slot >= len(self.alive):  # of a later store
+            return self._own_slots.get(identifier)
+        return slot if self.alive[slot] else None
 
-    def _find_slots(self) -> None:
-        """Find the slots of all ids anew, where a change was interrupted before they were noted."""
-        with self._lock:
-            if self._slots_for is not self._state:
-                places = np.flatnonzero(self._state.alive)
-                names = self._ids.take(places).tolist() if len(places) else []
-                self._slots = dict(zip(names, places.tolist(), strict=True))
-                self._slots_for = self._state
+    @cached_property
+    def _own_slots(self) -> dict[Any, int]:
+        """The slot of each id in this store."""
+        return dict(zip(self.ids, np.flatnonzero(self.alive).tolist(), strict=True))
+
+    def ids_of(self, slots: np.ndarray) -> np.ndarray:
+        """Return the ids in some slots; None for `NO_SLOT`."""
+        ids: np.ndarray = self.slots.ids.take(slots)
+        missing = slots == NO_SLOT
+        if missing.any():
+            ids = ids.astype(object)
+            ids[missing] = None
+        return ids
 
     def rows(self, slots: np.ndarray) -> Any:
-        """Return the items in some slots, moved by their offsets."""
-        if self._items is not None:
-            return self._items.take(slots)
-        assert self.engine is not None
-        return self.engine.vectors(slots)
+        """Return items as they are searched, moved by their offsets."""
+        return self.slots.rows(slots)
 
     def moved(self, slots: np.ndarray) -> Moved:
-        """Return which items in some slots were moved, and what they were before."""
-        known = self._moved_slots.all()
-        if not len(known):
-            return Moved(self.offsets)
-        found = np.minimum(np.searchsorted(known, slots), len(known) - 1)
-        places = np.flatnonzero(known[found] == slots)
-        if not len(places):
-            return Moved(self.offsets)
-        return Moved(self.offsets, places, self._originals.take(found[places]))
+        """Return the items in some slots that offsets have moved, and their originals."""
+        return self.slots.moved(slots, self.offsets)
 
-    def given(self, slots: np.ndarray) -> Any:
-        """Return the items in some slots, as they were given."""
+    def originals(self, slots: np.ndarray) -> Any:
+        """Return items as they were given."""
         rows, moved = self.rows(slots), self.moved(slots)
         return with_rows(rows, moved.places, moved.originals) if len(moved.places) else rows
 
-    def changes_with(self, offsets: ActiveOffsets) -> bool:
-        """Tell whether other offsets would move any item, or put one back."""
-        alive, known = self._state.alive, self._moved_slots.all()
-        if alive[known[known < len(alive)]].any():
-            return True
-        return offsets.offsets is not None and bool(self.known(list(offsets.offsets.ids)))
-
-    def fields(self, slots: np.ndarray) -> dict[str, list[Any]]:
-        """Return the fields of the items in some slots."""
-        return self._fields.of(slots)
-
     def blocks(self, allowed: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield the slots and rows of all items, or those allowed, a block at a time."""
-        slots = np.flatnonzero(self._state.alive if allowed is None else allowed)
-        for start in range(0, len(slots), _ROWS_IN_BLOCK):
-            block = slots[start : start + _ROWS_IN_BLOCK]
-            yield block, self.rows(block)
+        """Yield slots and rows of all items, or of the allowed ones, in blocks."""
+        slots = np.flatnonzero(self.alive if allowed is None else allowed)
+        for block in slices(len(slots), _ROWS_IN_BLOCK):
+            yield slots[block], self.rows(slots[block])
 
     def whole(self) -> Any:
-        """Return all rows without a copy, where that is possible; else None."""
-        alive, count, _ = self._state
-        if self._items is None or count < len(alive):
+        """Return the rows of all slots without a copy, or None if that is impossible."""
+        if self.slots.items is None or self.n_alive < len(self.alive):
             return None
-        rows = self._items.all()
-        return rows if n_rows(rows) == count else rows[:count]
+        rows = self.slots.items.all()
+        return rows if n_rows(rows) == self.n_alive else rows[: self.n_alive]
 
     def allowed(self, where: Where) -> np.ndarray | None:
-        """Return a mask of the slots that a search may find; None for all items."""
+        """Return the mask of the slots that satisfy `where`; None for all items."""
         if isinstance(where, SQL):
-            raise ValueError("where is SQL, which only the engine 'pgvector' understands.")
-        alive = self._state.alive
+            raise ValueError("where is SQL, which only the engine 'pgvector' can evaluate.")
         if where is None:
             return None
         if isinstance(where, Mapping):
-            return alive & self._fields.mask(where, len(alive))
-        chosen = np.zeros(len(alive), bool)
-        chosen[[slot for slot in map(self._slot, where) if slot is not None]] = True
-        return chosen
+            return self.alive & self.slots.fields.mask(where, len(self.alive))
+        mask = np.zeros(len(self.alive), bool)
+        mask[[slot for slot in map(self._slot, where) if slot is not None]] = True
+        return mask
 
     def n_allowed(self, allowed: np.ndarray | None) -> int:
-        """Return how many items a search may find."""
+        """Return the number of items in a mask."""
         return len(self) if allowed is None else int(allowed.sum())
 
-    def search(self, folded: Any, k: int, allowed: np.ndarray | None) -> Found:
+    def search(self, folded: Any, k: int, allowed: np.ndarray | None) -> Hits:
         """Find the `k` best slots of each folded query."""
-        assert self.engine is not None
-        alive, count, _ = self._state
-        if allowed is None and count < len(alive) and not self.engine.forgets:
-            allowed = alive
-        found = self.engine.search(folded, k, allowed)
-        if allowed is None and not _are_among(found.slots, alive):
-            # The engine knows more than this state: what is only being stored, for instance.
-            found = self.engine.search(folded, k, alive)
-        return found
+        engine = self.slots.engine
+        assert engine is not None
+        if allowed is None and self.n_alive < len(self.alive) and not engine.forgets:
+            allowed = self.alive
+        hits = engine.search(folded, k, allowed)
+        if allowed is None and not self._are_alive(hits.slots):
+            hits = engine.search(folded, k, self.alive)  # without the slots of later stores
+        return hits
 
-    def most_off(self, folded: Any) -> np.ndarray:
-        """Return by how much rounding may have moved the values of each folded query."""
-        assert self.engine is not None
-        return self.engine.most_off(folded)
+    def _are_alive(self, slots: np.ndarray) -> bool:
+        filled = slots[slots != NO_SLOT]
+        return bool((filled < len(self.alive)).all() and self.alive[filled].all())
 
-    def names(self, slots: np.ndarray) -> np.ndarray:
-        """Return the ids in some slots; None where there is no slot."""
-        names: np.ndarray = self._ids.take(slots)
-        missing = slots == NO_SLOT
-        if missing.any():
-            names = names.astype(object)
-            names[missing] = None
-        return names
-
-    def for_file(self) -> dict[str, Any]:
-        """Return what `from_file` wants: only what is alive."""
-        with self._lock:
-            slots = np.flatnonzero(self._state.alive)
-            parts: dict[str, Any] = {
-                "ids": self._ids.take(slots).tolist(),
-                "fields": self._fields.of(slots),
-                "slots": slots,
-                "n_slots": len(self._state.alive),
-                "arrays": {} if self.engine is None else self.engine.for_file(slots),
-            }
-            if self._items is not None or not self.engine.keeps_slots:  # type: ignore[union-attr]
-                parts["items"] = self.rows(slots)
-            moved = self.moved(slots)
-            if len(moved.places):
-                parts.update(moved=moved.places, originals=moved.originals)
-            return parts
-
-    def from_file(self, fold_items: Callable[[Any], Any], parts: dict[str, Any]) -> None:
-        """Fill this store, which is empty, with what `for_file` gave."""
-        ids, items = parts["ids"], parts.get("items")
-        moved = Moved(self.offsets)
-        if "moved" in parts:
-            moved = Moved(self.offsets, parts["moved"], parts["originals"])
-        if self.engine is None or not self.engine.keeps_slots:
-            if self._make_engine is not None:
-                self.engine = self._make_engine(**parts["arrays"])
-            self.put(
-                ids,
-                items,
-                None if self.engine is None else fold_items(items),
-                parts["fields"],
-                new=True,
-                moved=moved,
-            )
-            return
-        assert self._make_engine is not None
-        self.engine = self._make_engine(**parts["arrays"], count=parts["n_slots"])
-        slots, n_slots = parts["slots"], parts["n_slots"]
-        alive = np.zeros(n_slots, bool)
-        alive[slots] = True
-        names = as_ids(ids)
-        self._ids.append(_spread(names, slots, n_slots))
-        if self._items is not None and items is not None:
-            self._items.append(_spread(items, slots, n_slots))
-        if len(moved.places):
-            self._originals.append(moved.originals)
-            self._moved_slots.append(slots[moved.places])
-        spread = {
-            name: _spread(as_objects(v), slots, n_slots).tolist()
-            for name, v in parts["fields"].items()
-        }
-        self._fields.put(0, n_slots, spread)
-        self._state = _State(alive, len(ids), GrowingRows(alive))
-
-
-def as_ids(ids: list[Any]) -> np.ndarray:
-    """Return ids as an array: of whole numbers where all are, else of objects."""
-    if all(isinstance(identifier, int) for identifier in ids):
-        return np.array(ids, dtype=np.int64)
-    return as_objects(ids)
-
-
-def _are_among(slots: np.ndarray, alive: np.ndarray) -> bool:
-    found = slots[slots != NO_SLOT]
-    return bool((found < len(alive)).all() and alive[found].all())
-
-
-def _spread(rows: np.ndarray, slots: np.ndarray, n_slots: int) -> np.ndarray:
-    """Return an array with `rows` in their slots, and nothing in the others."""
-    spread = np.zeros((n_slots, *rows.shape[1:]), rows.dtype)
-    spread[slots] = rows
-    return spread
+    def error_bounds(self, folded: Any) -> np.ndarray:
+        """Return the maximum rounding error of the values of each folded query."""
+        assert self.slots.engine is not None
+        return self.slots.engine.error_bounds(folded)

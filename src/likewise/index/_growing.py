@@ -1,4 +1,4 @@
-"""Rows that grow at the end while others read them."""
+"""Rows that are appended while other threads read them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from likewise._validation import Rows, is_sparse, n_rows
 class GrowingRows:
     """Dense rows, CSR rows or objects, appended in blocks.
 
-    What `all` returned stays as it is: rows are only ever written behind it.
+    Arrays that `all` returned do not change: rows are only written after their end.
     """
 
     def __init__(self, rows: Any = None) -> None:
@@ -21,11 +21,11 @@ class GrowingRows:
         return self._count
 
     def append(self, rows: Any) -> None:
-        """Put rows behind those that are there."""
+        """Append rows."""
         if self._rows is None:
             self._rows = list(rows) if isinstance(rows, list | tuple) else rows.copy()
         elif isinstance(self._rows, list):
-            self._rows.extend(rows)  # behind what `all` returned, which is a list of its own
+            self._rows.extend(rows)  # `all` returns copies of lists
         elif is_sparse(self._rows):
             from scipy.sparse import csr_array, vstack
 
@@ -38,26 +38,26 @@ class GrowingRows:
         needed = self._count + len(rows)
         dtype = np.result_type(self._rows, rows)
         if needed > len(self._rows) or dtype != self._rows.dtype or not self._rows.flags.writeable:
-            # Half as much again: appending one by one copies each row a few times, not n times.
-            roomy = np.empty((max(needed, needed * 3 // 2), *rows.shape[1:]), dtype)
-            roomy[: self._count] = self._rows[: self._count]
-            self._rows = roomy
+            # Growing by half copies each row a few times, not n times.
+            larger = np.empty((max(needed, needed * 3 // 2), *rows.shape[1:]), dtype)
+            larger[: self._count] = self._rows[: self._count]
+            self._rows = larger
         self._rows[self._count : needed] = rows
 
     def cut(self, count: int) -> None:
-        """Forget the rows from `count` on, which nobody has seen."""
+        """Drop the rows from `count` on, which no reader has."""
         if isinstance(self._rows, list) or is_sparse(self._rows):
             self._rows = self._rows[:count]
         self._count = min(count, self._count)
 
     def all(self) -> Any:
-        """Return all rows, without a copy of what they hold."""
+        """Return all rows, without copying their values."""
         if self._rows is None or is_sparse(self._rows):
             return self._rows
         return self._rows[: self._count]
 
-    def take(self, which: np.ndarray) -> Rows:
-        """Return some of the rows."""
+    def take(self, numbers: np.ndarray) -> Rows:
+        """Return the rows with these numbers."""
         if isinstance(self._rows, list):
-            return [self._rows[i] for i in which]
-        return self._rows[which]
+            return [self._rows[number] for number in numbers]
+        return self._rows[numbers]
