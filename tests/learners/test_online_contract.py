@@ -75,7 +75,7 @@ def test_a_clone_is_unfitted_and_equal_in_parameters(learner, rows, triplets):
     fresh = clone(fitted)
     assert fresh.get_params() == fitted.get_params()
     assert not hasattr(fresh, "similarity_")
-    with pytest.raises(AttributeError, match="has not learned anything yet"):
+    with pytest.raises(AttributeError, match="is not fitted yet"):
         _ = fresh.similarity_
     with pytest.raises(ValueError, match="not fitted"):
         fresh.score(*rows)
