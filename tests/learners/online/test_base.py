@@ -423,7 +423,7 @@ def test_a_start_can_be_given(make, rng):
         (np.eye(3), ValueError, r"init is of shape \(3, 3\), but queries have 2"),
         (np.full((2, 4), np.nan), ValueError, "init holds NaN or infinity"),
         (None, TypeError, "init must be 'auto'"),
-        (lw.Bilinear(np.ones((2, 4))), ValueError, "init has norm 'none', but normalize=True"),
+        (lw.Bilinear(np.ones((2, 4))), ValueError, "init has norm 'none', but with normalize=True"),
     ],
 )
 @each_learner
