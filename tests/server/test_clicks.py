@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 import pytest
-from benchmarks._texts import load_texts
+from likewise.reproduce._texts import load_texts
 from benchmarks.clicks import simulate
 
 pytestmark = pytest.mark.skipif(
