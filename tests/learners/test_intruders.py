@@ -137,22 +137,44 @@ def test_held_out_rows_leave_no_trace_in_what_labels_teach(make, rng, monkeypatc
     assert gained(make().fit(X, y)) > 0.3
 
 
-def test_a_ridge_that_learning_starts_from_does_not_know_what_is_held_out(memorable, rng):
+@pytest.mark.parametrize("door", ["relevance", "pairs", "triplets", "labels"])
+@pytest.mark.parametrize("make", [lw.AROMA, lw.OASIS])
+def test_a_ridge_that_learning_starts_from_does_not_know_what_is_held_out(
+    make, door, shared, rng, monkeypatch
+):
     """A ridge of all queries would know the answers before validation begins."""
-    Q, P, items = memorable
-    relevance = np.zeros((len(Q), len(P)))
-    relevance[np.arange(len(Q)), items] = 1
-    known = []
-    usual = lw.RidgeSimilarity.fit_relevance
+    known, held_out = [], []
+    single = HoldOut.single
 
     class Noted(lw.RidgeSimilarity):
-        def fit_relevance(self, grades, *given, **named):
-            known.append(np.asarray(grades.sum(axis=1)).ravel() > 0)
-            return usual(self, grades, *given, **named)
+        def fit(self, X, y):
+            rows = (X[:, None] == Q).all(axis=2).argmax(axis=1)
+            known.append(np.column_stack([rows, rows]))
+            return super().fit(X, y)
 
-    _online.RidgeSimilarity, before = Noted, _online.RidgeSimilarity
-    try:
-        lw.OASIS(random_state=0, init="ridge", n_triplets=2000).fit_relevance(relevance, Q, P)
-    finally:
-        _online.RidgeSimilarity = before
-    assert known[0].sum() <= 0.8 * len(Q)
+        def fit_relevance(self, grades, *given, **named):
+            known.append(np.argwhere(grades.toarray() > 0))
+            return super().fit_relevance(grades, *given, **named)
+
+        def fit_triplets(self, triplets, *given, **named):
+            known.append(triplets[:, :2])
+            return super().fit_triplets(triplets, *given, **named)
+
+    def split(*given, **named):
+        held_out.append(single(*given, **named))
+        return held_out[-1]
+
+    monkeypatch.setattr(_online, "RidgeSimilarity", Noted)
+    monkeypatch.setattr(HoldOut, "single", split)
+    Q, P, items = shared
+    learner = make(random_state=0, init="ridge", n_triplets=2000)
+    if door == "labels":
+        learner.fit(Q, items % 3)
+    else:
+        taught(lambda: learner, door, Q, P, items, rng)
+    queries, judged = known[0].T
+    (hold,) = held_out
+    assert len(np.unique(queries)) > 0.5 * len(Q)
+    assert (hold.queries[queries] != 0).all()
+    if door != "labels":
+        assert (hold.items[judged] != 0).all()

@@ -5,20 +5,22 @@ import pytest
 from benchmarks.gate import Stream
 from tests.server.test_learner import filled, learn_all
 
-from likewise._files import from_bytes
+from likewise._files import from_bytes, to_bytes
 from likewise.learners._gate import ERRORS_TO_PASS
+from likewise.server._aroma import SHARES, AromaMethod
 from likewise.server._gate import (
     FEWEST_QUERIES,
     Marks,
     errors_to_pass,
+    judge,
     judged_pages,
     split_of,
 )
 from likewise.server._learner import Learner, journal_pages, live_scores
 from likewise.server._pages import JudgedPages, Pages
-from likewise.server._records import Page, Recipe, VersionInfo
+from likewise.server._records import Candidate, Judged, Page, Recipe, Verdict, VersionInfo
 from likewise.server._ridge import RidgeMethod
-from likewise.server._start import Start
+from likewise.server._start import Start, form_scores
 from likewise.server._store import Files
 from likewise.supervision import N_SPLITS
 
@@ -195,6 +197,50 @@ def test_an_intruder_leaves_no_trace_in_the_ridge_that_its_split_judges(tmp_path
     assert any(not np.array_equal(found[0][k], found[1][k]) for k in others)
 
 
+def test_each_split_is_judged_by_the_pages_of_its_own_queries():
+    splits = [3, 1, 3, 1]
+    given = [(query, (0, 1, 2), (0,)) for query in (0, 1, 2, 3, 0)]
+    pages = pages_of(*given, query_splits=splits, item_splits=[1, 0, 0])
+    asked = []
+
+    def scores(judged, split):
+        asked.append((split, judged.queries.tolist()))
+        return np.zeros(len(judged.item))
+
+    live, candidates = judge(
+        pages,
+        np.arange(5),
+        lambda judged, split: scores(judged, split)[None, None],
+        scores,
+        range(5),
+    )
+    assert asked == [(1, [1, 3]), (1, [1, 3]), (3, [0, 2]), (3, [0, 2])]
+    np.testing.assert_array_equal(live, candidates[0, 0])
+    # Queries 1 and 3 come first: item 0 is in their split, so it is new to them.
+    np.testing.assert_array_equal(live[1], [np.nan, np.nan, 0.5, 0.5])
+    np.testing.assert_array_equal(live[2], [0.5, 0.5, np.nan, np.nan])
+
+
+def test_clicks_that_can_only_be_memorized_promote_nothing(rng, monkeypatch):
+    """Every query wants an item of its own, and nothing about one tells about another."""
+    queries, items = (_unit(rng.normal(size=(n, 200))) for n in (60, 300))
+    wanted = np.argsort(-(queries @ items.T), axis=1)[:, 5]
+
+    def promoted():
+        stream = Stream(queries, items)
+        for number in range(120):
+            shown = np.argsort(-(queries[number % 60] @ items.T), kind="stable")[:10]
+            stream.add(number % 60, shown, shown == wanted[number % 60])
+        return stream.promoted
+
+    assert promoted() == []
+    usual = Pages.relevance
+    monkeypatch.setattr(
+        Pages, "relevance", lambda self, split=None, until=np.inf: usual(self, None, until)
+    )
+    assert promoted() != []
+
+
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_an_intruder_leaves_no_trace_in_the_twin_of_aroma(tmp_path, which):
     states = []
@@ -208,6 +254,26 @@ def test_an_intruder_leaves_no_trace_in_the_twin_of_aroma(tmp_path, which):
     (whole, twin), (other_whole, other_twin) = states
     assert np.array_equal(twin, other_twin)
     assert not np.array_equal(whole, other_whole)
+
+
+def test_the_twin_of_aroma_is_what_the_gate_judges(tmp_path):
+    store = filled(tmp_path / "store.sqlite", "aroma")
+    _journal(store, _intruders(0) * 5)
+    learn_all(store)
+    start, checkpoint = Start.of(store), store.checkpoint()
+    pages = journal_pages(store, start)
+    judged = JudgedPages(pages, np.arange(80))
+    whole, twin = (from_bytes(s).state_.W for s in (checkpoint.state, checkpoint.twin))
+    expected, other = (form_scores(pages, judged, W.astype(np.float64)) for W in (twin, whole))
+    found = AromaMethod(store, start, checkpoint).scores(pages, judged, 0)
+    np.testing.assert_allclose(found[SHARES.index(1.0), 0], expected, rtol=1e-6)
+    assert not np.allclose(found[SHARES.index(1.0), 0], other, rtol=1e-6)
+    info = VersionInfo(2, "learned", 10**6, 0.0, 0.0, False, Recipe("aroma"), None, True)
+    files = Files(to_bytes(start.published(whole)), None, to_bytes(start.published(twin)))
+    scores = live_scores(info, files, pages, start)
+    np.testing.assert_allclose(scores(judged, 0), expected, rtol=1e-6)
+    assert scores(judged, 1) is None
+    store.close()
 
 
 def test_an_item_passed_over_leaves_no_trace_in_the_twin_either(tmp_path):
@@ -283,3 +349,28 @@ def test_a_learner_waits_for_twenty_queries(tmp_path):
     Learner(store).step()
     assert len(store.versions()) == 2
     assert store.versions()[0].verdict.overall.n == 20
+
+
+def test_a_ridge_is_not_judged_by_the_few_queries_that_may_judge_a_version_of_aroma(tmp_path):
+    """Of a version that AROMA learned, split 0 alone can be judged."""
+    store = filled(tmp_path / "store.sqlite", "aroma")
+    start = Start.of(store)
+    bits = to_bytes(start.published(start.W))
+    nothing = Judged(0.5, 0.6, 0.01, 30)
+    verdict = Verdict(1, nothing, nothing, nothing, 1, 2.5, passes=True)
+    store.keep(store.checkpoint(), (), Candidate(Recipe("aroma"), verdict, bits, twin=bits))
+    assert store.pulse().live == 2
+    store.choose_learner("ridge")
+    rest = [n for n in range(1, 150) if split_of(n - 1) != 0]
+    few, others = _of_split(0, FEWEST_QUERIES)[:-1], rest[:30]
+    for number, query in enumerate([*few, *others]):
+        shown = tuple(rest[30 + number % 20 :][:5])
+        store.append(str(number), "x", [Page(query, shown, shown[:1])])
+    learn_all(store)
+    assert [version.number for version in store.versions()] == [2, 1]
+    last = _of_split(0, FEWEST_QUERIES)[-1]
+    store.append("last", "x", [Page(last, tuple(rest[50:70]), tuple(rest[50:51]))])
+    learn_all(store)
+    newest = store.versions()[0]
+    assert (newest.number, newest.verdict.live) == (3, 2)
+    assert newest.verdict.overall.n == FEWEST_QUERIES

@@ -15,7 +15,7 @@ from likewise._files import from_bytes
 from likewise._threads import single_threaded_blas
 from likewise.server._aroma import SPLIT, AromaMethod
 from likewise.server._evidence import Evidence
-from likewise.server._gate import Marks, judge, judged_pages, verdict_of
+from likewise.server._gate import FEWEST_QUERIES, Marks, judge, judged_pages, verdict_of
 from likewise.server._pages import JudgedPages, Pages
 from likewise.server._records import Checkpoint, Entry, VersionInfo
 from likewise.server._ridge import RidgeMethod, ridge_scores
@@ -112,7 +112,7 @@ class Learner:
                     live,
                     self._method.splits,
                 )
-            if values[0].shape[1] == 0:
+            if values[0].shape[1] < FEWEST_QUERIES:  # of AROMA's version, one split judges
                 return
             form, step, verdict = verdict_of(*values, live=number, test=tests + 1)
             candidate = self._method.candidate(form, step, pages, verdict)
