@@ -84,16 +84,12 @@ def test_ndcg_is_that_of_the_library_by_kind_with_offsets_applied(collection):
     assert not np.allclose(texts.ndcg("cosine"), expected)
 
 
-def test_random_relevance_keeps_how_many_items_a_query_has_and_nothing_else(collection):
+def test_random_relevance_has_the_same_items_for_other_queries(collection):
     grades = _texts.load_texts("cranfield", 0, 4).relevance
     shuffled = ridge._shuffled(grades, np.random.default_rng(0))
     assert sorted(shuffled.indices) == sorted(grades.indices)
     assert not np.array_equal(shuffled.indices, grades.indices)
-    drawn = ridge._drawn(grades, np.random.default_rng(0))
-    assert np.diff(drawn.indptr).tolist() == np.diff(grades.indptr).tolist()
-    assert sorted(drawn.indices) != sorted(grades.indices)
-    for random in (shuffled, drawn):
-        assert set(random.data) == {1.0, 2.0, 3.0, 4.0}
+    assert set(shuffled.data) == {1.0, 2.0, 3.0, 4.0}
 
 
 def test_tables_have_the_gain_over_seen_and_new_items(collection, monkeypatch, tmp_path):
@@ -123,10 +119,6 @@ def test_figures_of_the_reference_stand_beside_ours():
 
 def test_random_relevance_counts_the_draws_that_keep_the_start(collection, monkeypatch):
     monkeypatch.setattr(ridge, "_DRAWS", 3)
-    rows = list(ridge.rows("random"))
-    assert [row.method for row in rows] == [
-        "start kept, queries shuffled",
-        "start kept, items drawn",
-    ]
-    assert all(row.ours in (0, 1 / 3, 2 / 3, 1) for row in rows)
-    assert all("of 3 draws" in row.note for row in rows)
+    (row,) = ridge.rows("random")
+    assert row.ours in (0, 1 / 3, 2 / 3, 1)
+    assert f"{round(3 * row.ours)} of 3 draws" in row.note
