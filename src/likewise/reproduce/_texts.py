@@ -36,7 +36,7 @@ class Texts:
         documents = self.documents
         if offsets is not None:
             documents = offsets.apply(range(documents.shape[0]), documents)
-        report = evaluate_retrieval(
+        report: Any = evaluate_retrieval(
             similarity,
             self.queries[self.test],
             documents,

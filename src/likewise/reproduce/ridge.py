@@ -73,7 +73,7 @@ def _ridge(new_items: str = "protect", *, offsets: bool = True) -> _Method:
     def learn(seed: int, texts: Texts) -> tuple[Any, Any, bool]:
         ridge = RidgeSimilarity(new_items=new_items, random_state=seed)
         ridge.fit_relevance(*_lesson(texts), offsets=offsets)
-        return ridge.similarity_, ridge.offsets_, ridge.validation_["published"]
+        return ridge.similarity_, ridge.offsets_, bool(ridge.validation_["published"])
 
     return learn
 
@@ -82,7 +82,7 @@ def _online(learner: type, **parameters: Any) -> _Method:
     def learn(seed: int, texts: Texts) -> tuple[Any, Any, bool]:
         online = learner(n_triplets=_TRIPLETS, random_state=seed, **parameters)
         online.fit_relevance(*_lesson(texts))
-        return online.similarity_, None, online.validation_["published"]
+        return online.similarity_, None, bool(online.validation_["published"])
 
     return learn
 
