@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 # The best of many candidates looks better than it is. With this threshold, in standard errors, the
-# gate rejects random relevance in more than 95 of 100 draws (`python -m reproduce generalize`).
+# gate rejects random relevance in more than 95 of 100 draws (`python -m reproduce ridge`).
 MIN_GAIN_IN_ERRORS = 2.5
 # Labeled rows rank each other, so they are not independent: each pair counts for both of its rows,
 # and the standard error of a mean over pairs is twice that of a mean over rows (Hoeffding, 1948).
