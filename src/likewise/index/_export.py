@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from likewise._validation import check_choice, is_sparse, n_rows
+from likewise._validation import check_choice, n_rows
 from likewise.exceptions import NotFoldableError, require_extra
 from likewise.index._checks import check_ids, check_items
 from likewise.index._fold_plan import FoldPlan, fold_plan
 from likewise.index._offsets import ActiveOffsets, check_offsets
 from likewise.index._pgvector import PGVECTOR_OPERATORS
 from likewise.index.engines import ALL_METRICS, ENGINES
-from likewise.similarities import Bilinear, ItemOffsets, Mahalanobis, Metric, Similarity
+from likewise.similarities import Bilinear, ItemOffsets, Mahalanobis, Metric, Similarity, to_dense
 
 _METRICS: dict[str, tuple[Metric, ...]] = {
     "numpy": ALL_METRICS,
@@ -70,7 +70,7 @@ def export(
         rows = check_items(similarity, items, len(names))
         check_offsets(offsets, similarity, rows.shape[1])
         rows, _ = ActiveOffsets(offsets).apply(names, rows, similarity)
-        rows = np.asarray(_dense(plan.fold_items(rows)), np.float32)
+        rows = np.asarray(to_dense(plan.fold_items(rows)), np.float32)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = [_save_array(target / "fold.npy", _query_map(plan))]
@@ -79,10 +79,6 @@ def export(
     page = target / "README.md"
     page.write_text(_page(plan, to, with_items=rows is not None), encoding="utf8")
     return [*written, page]
-
-
-def _dense(rows: Any) -> np.ndarray:
-    return rows.toarray() if is_sparse(rows) else rows
 
 
 def _query_map(plan: FoldPlan) -> np.ndarray:
