@@ -28,7 +28,7 @@ def run(*arguments, **environment):
 
 def test_a_host_that_others_reach_needs_a_token(model):
     code, said = run(model, "--host", "0.0.0.0")
-    assert (code, "a token is needed: give --token, or LIKEWISE_TOKEN" in said) == (2, True)
+    assert (code, "give --token, or set LIKEWISE_TOKEN" in said) == (2, True)
     code, said = run(model, "--host", "0.0.0.0", LIKEWISE_TOKEN="short")
     assert (code, "at least 16 characters, but 5 were given" in said) == (2, True)
 
@@ -42,7 +42,7 @@ def test_items_that_do_not_fit_are_named(model, tmp_path):
     items = tmp_path / "items.csv"
     items.write_text("id,a,b,c\n1,2,3,4\n")
     code, said = run(model, "--items", items)
-    assert (code, "3 features, but the model compares 2" in said) == (1, True)
+    assert (code, "3 features, but the model takes 2" in said) == (1, True)
 
 
 def test_a_store_of_another_kind_is_refused(model):
@@ -53,7 +53,7 @@ def test_a_store_of_another_kind_is_refused(model):
 def test_a_port_that_is_taken_is_named(model):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         code, said = run(model, "--port", taken.getsockname()[1])
-    assert (code, "cannot listen at 127.0.0.1" in said) == (1, True)
+    assert (code, "cannot listen on host 127.0.0.1" in said) == (1, True)
 
 
 def test_the_command_and_the_settings_have_the_same_defaults():

@@ -1,12 +1,13 @@
-"""Models, items and stores for the tests of the server."""
+"""Models, items, stores and servers for the tests of the server."""
 
 import secrets
 from contextlib import ExitStack
 
 import pytest
 from tests.browsers import find_browser
-from tests.server.explored import promote_learned, serving, teach, write_set
-from tests.server.running import Running, write_digits
+from tests.server.explorer.sets import promote_learned, serving, teach, write_set
+from tests.server.forked import Zygote
+from tests.server.running import write_digits
 
 from likewise.server.store import open_store
 
@@ -27,6 +28,13 @@ def store(place):
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def zygote():
+    """Return a process that forks servers; each worker of a test run has one."""
+    with Zygote() as forks:
+        yield forks
+
+
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory):
     """Return a model file and a table of its items."""
@@ -34,15 +42,14 @@ def digits(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def running(digits):
+def running(digits, zygote):
     """Return a server that the tests of a module share."""
-    model, items = digits
-    with Running(model, "--items", items, "--image-shape", "8x8", "--label", "digit") as server:
+    with zygote.server(*digits, image_shape=(8, 8), label="digit") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def servers(tmp_path_factory):
+def servers(tmp_path_factory, zygote):
     """Serve pictures, texts and rows, each taught a little, with what was learned made live."""
     find_browser()
     folder = tmp_path_factory.mktemp("explored")
@@ -53,7 +60,7 @@ def servers(tmp_path_factory):
 
             def __missing__(self, name):
                 frame, label = write_set(name, folder)
-                self[name] = stack.enter_context(serving(name, folder))
+                self[name] = stack.enter_context(serving(zygote, name, folder))
                 teach(self[name], frame, label, 100)
                 promote_learned(self[name])
                 return self[name]

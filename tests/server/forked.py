@@ -1,7 +1,7 @@
-"""Servers that start at once: forked from a process in which everything is imported already.
+"""Servers that start at once, forked from a process that has imported everything already.
 
-The processes, signals, pipes and stores are those of ``likewise serve``; only what comes before the
-first line of it is shared. Used where servers are killed and started many times.
+The processes, signals, pipes and stores are those of ``likewise serve``; only the imports are
+shared.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from time import sleep
 
@@ -33,13 +34,16 @@ class Zygote:
         self._process.wait(timeout=30)
         self._process.stdout.close()
 
-    def server(self, **settings):
-        return Forked(self, settings)
+    def server(self, model, items, **settings):
+        """Return a server on a free port; the arguments are those of `Settings`."""
+        return Forked(self, {"model": model, "items": items, "port": 0, **settings})
 
     def _fork(self, settings):
         self._process.stdin.write(json.dumps(settings, default=str) + "\n")
         self._process.stdin.flush()
         pid, address = self._process.stdout.readline().split()
+        if address == "failed":
+            raise RuntimeError("the server did not start; its error is in the output")
         return int(pid), address
 
 
@@ -53,10 +57,11 @@ class Forked:
         self._pid, self.address = self._zygote._fork(self._settings)
         return self
 
-    def client(self, **given):
-        return Client(self.address, **given)
+    def client(self, **options):
+        return Client(self.address, **options)
 
     def kill(self):
+        """End it as a power failure would."""
         self._end(signal.SIGKILL)
 
     def __exit__(self, *error):
@@ -72,8 +77,8 @@ class Forked:
             pass
 
 
-class _Started:
-    """A learner that was forked before; what a server needs of ``Popen``."""
+class _ForkedLearner:
+    """A learning process that was forked before; the part of ``Popen`` that a server uses."""
 
     def __init__(self, pid, pipe):
         self._pid, self.stdin = pid, pipe
@@ -85,7 +90,7 @@ class _Started:
         return None
 
 
-def _serve(given):
+def _serve(settings):
     from likewise.server import Settings, serve
     from likewise.server.learning import _worker
 
@@ -97,9 +102,13 @@ def _serve(given):
         _worker.main()
         os._exit(0)
     os.close(reading)
-    _worker.start_process = lambda: _Started(learner, os.fdopen(writing, "wb", buffering=0))
-    settings = Settings(**{**given, "model": Path(given["model"]), "items": Path(given["items"])})
-    serve(settings, lambda address: os.write(1, f"{os.getpid()} {address}\n".encode()))
+    _worker.start_process = lambda: _ForkedLearner(learner, os.fdopen(writing, "wb", buffering=0))
+    paths = {name: Path(settings[name]) for name in ("model", "items")}
+    serve(Settings(**{**settings, **paths}), lambda address: _answer(address))
+
+
+def _answer(address):
+    os.write(1, f"{os.getpid()} {address}\n".encode())
 
 
 def main():
@@ -107,17 +116,22 @@ def main():
     import likewise.server._app
     import likewise.server.learning._learner
     import likewise.server.store._postgres
+    import likewise.server.store._sqlite
     import likewise.tables
 
-    # Compiled code is loaded once, too, and a learner that gives way takes long on a busy machine.
+    # Load compiled code once, too; a learner with a lower priority is slow on a busy machine.
     rows = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     likewise.learners.AROMA().fit_triplets([[0, 1, 2]], rows).confidence([[0, 1, 2]], rows)
     os.nice = lambda by: 0
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that are killed
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for killed processes
     for line in sys.stdin:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _serve(json.loads(line))
+            try:
+                _serve(json.loads(line))
+            except BaseException:
+                traceback.print_exc()
+                _answer("failed")
             os._exit(0)
 
 

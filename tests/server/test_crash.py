@@ -13,7 +13,6 @@ from time import sleep
 
 import httpx
 import pytest
-from tests.server.forked import Zygote
 from tests.server.running import all_learned, digit_triplets, write_digits
 
 from likewise.server._service import Service
@@ -72,12 +71,6 @@ class Reference:
         self.store.close()
 
 
-@pytest.fixture(scope="module")
-def zygote():
-    with Zygote() as forks:
-        yield forks
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, request, zygote):
     model, items = write_digits(tmp_path, 100)
@@ -94,7 +87,7 @@ def test_feedback_survives_every_kill_and_is_learned_once(kind, tmp_path, reques
         waiting.append((f"key-{number}", triplets[sent : sent + size]))
         sent += size
     acknowledged, new = [], []
-    settings = {"model": model, "items": items, "store": place, "schema": schema, "port": 0}
+    settings = {"model": model, "items": items, "store": place, "schema": schema}
     for kill in range(KILLS + 1):
         with zygote.server(**settings, feedback_rate=1e9) as server:
             with server.client() as client:

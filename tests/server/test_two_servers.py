@@ -4,7 +4,7 @@ import secrets
 from time import monotonic, sleep
 
 import pytest
-from tests.server.running import Running, digit_triplets, write_digits
+from tests.server.running import digit_triplets, write_digits
 
 
 def eventually(ask, wanted, seconds=30):
@@ -15,16 +15,16 @@ def eventually(ask, wanted, seconds=30):
 
 
 @pytest.fixture
-def arguments(postgres_url, tmp_path):
+def settings(postgres_url, tmp_path):
     model, items = write_digits(tmp_path)
     schema = f"test_{secrets.token_hex(8)}"
-    return (model, "--items", items, "--store", postgres_url, "--schema", schema)
+    return {"model": model, "items": items, "store": postgres_url, "schema": schema}
 
 
-def test_what_one_learns_the_other_serves_and_takes_over(arguments):
+def test_what_one_learns_the_other_serves_and_takes_over(settings, zygote):
     triplets = digit_triplets(1_400)
-    with Running(*arguments) as other, other.client() as there:
-        with Running(*arguments) as one, one.client() as here:
+    with zygote.server(**settings) as other, other.client() as there:
+        with zygote.server(**settings) as one, one.client() as here:
             for start in range(0, 1_000, 50):
                 (here if start % 100 else there).feedback(triplets[start : start + 50])
             assert here.wait(180).applied == there.wait(180).applied == 1_000

@@ -74,19 +74,19 @@ def test_an_explanation_sums_to_the_score_and_names_columns(http):
         ("search", {"id": "d5", "k": 0}, 422, "body.k"),
         ("search", {"id": "d5", "k": 1001}, 422, "body.k"),
         ("search", {"vector": [1.0, 2.0]}, 422, "2 numbers, but the model takes queries of 64"),
-        ("search", {"text": "shoes"}, 409, "no text to compare"),
+        ("search", {"text": "shoes"}, 409, "does not take texts"),
         ("search", {"id": "d5", "unknown": 1}, 422, "body.unknown"),
         ("search", {"id": "d5", "filter": {"no": 1}}, 422, "'no' was given"),
         ("search", {"id": "d5", "version": 99}, 404, "there is no version 99"),
         ("score", {"id": "d5", "items": []}, 422, "body.items"),
         ("score", {"id": "d5", "items": ["none"]}, 404, "there is no item 'none'"),
         ("explain", {"id": "d5", "item": "none"}, 404, "there is no item 'none'"),
-        ("feedback", {}, 422, "triplets or clicks are needed"),
+        ("feedback", {}, 422, "triplets or clicks must be given"),
         (
             "feedback",
             {"triplets": [{"query": "d1", "closer": "d2", "farther": "d2"}]},
             422,
-            "closer and farther are both 'd2'",
+            "must be different items, but both are 'd2'",
         ),
         (
             "feedback",
@@ -104,15 +104,15 @@ def test_an_explanation_sums_to_the_score_and_names_columns(http):
             "feedback",
             {"clicks": [{"query": "d1", "shown": ["d2", "d3"], "chose": "d4"}]},
             422,
-            "not among those shown",
+            "not in shown",
         ),
         (
             "feedback",
             {"clicks": [{"query": "d1", "shown": ["d2", "d3"], "chose": ["d2", "d3"]}]},
             422,
-            "that compares nothing",
+            "which compares nothing",
         ),
-        ("items", {"items": [{"id": "new"}]}, 422, "vector or row is needed"),
+        ("items", {"items": [{"id": "new"}]}, 422, "vector or row must be given"),
         ("items", {"items": [{"id": "d1", "vector": [0.5] * 64}]}, 409, "item 'd1' already"),
         ("items", {"items": [{"id": "new", "vector": [0.5]}]}, 422, "1 features"),
         ("items", {"items": [{"id": "new", "row": {"p0": 1}}]}, 422, "item 'new'"),
@@ -159,7 +159,7 @@ def test_the_same_key_is_answered_the_same_and_counted_once(http):
     body["triplets"][0]["farther"] = "d3"
     other = http.post("/v1/feedback", json=body)
     assert other.status_code == 409
-    assert "under the key 'k2' before" in other.json()["error"]
+    assert "the key 'k2' was used before" in other.json()["error"]
 
 
 def test_the_same_key_is_answered_the_same_when_its_item_has_gone(http):
@@ -264,13 +264,16 @@ def test_health_readiness_and_metrics(http):
     assert "likewise_learner_up 1.0" in text
 
 
-def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, tmp_path):
+def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, zygote, tmp_path):
     model, items = digits
-    arguments = (model, "--items", items, "--label", "digit", "--store", tmp_path / "own.sqlite")
-    with Running(*arguments) as server, server.client() as client:
+    store, triplets = tmp_path / "own.sqlite", digit_triplets(1_000)
+    with (
+        zygote.server(model, items, label="digit", store=store) as server,
+        server.client() as client,
+    ):
         before = client.search(id="d5", k=10)
         for start in range(0, 1_000, 100):
-            client.feedback(digit_triplets(1_000)[start : start + 100])
+            client.feedback(triplets[start : start + 100])
         client.wait(180)
         models = client.models()
         assert models.live > 1
@@ -304,8 +307,9 @@ def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, tmp_path
         with pytest.raises(ServerError, match="was never live") as error:
             client.rollback(next(m.version for m in models.models if m.status == "rejected"))
         assert error.value.status == 409
-    # The store lies where it was, and is found again.
-    with Running(*arguments) as server, server.client() as client:
+    # The command opens the same store again.
+    options = ("--items", items, "--label", "digit", "--store", store)
+    with Running(model, *options) as server, server.client() as client:
         assert client.models().live == models.live
         assert client.search(id="d5", k=10).matches == after.matches
         assert client.wait(180).applied == acknowledged
@@ -314,9 +318,9 @@ def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, tmp_path
 def _ready(ask):
     from time import sleep
 
-    for _ in range(300):
+    for _ in range(1_500):
         found = ask()
         if found["status"] == "ready":
             return found
-        sleep(0.1)
+        sleep(0.02)
     raise AssertionError("it was not computed in time")

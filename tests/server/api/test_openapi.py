@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from tests.server.running import Running, write_digits
+from tests.server.running import write_digits
 
 CHECKS = (
     not_a_server_error,
@@ -24,9 +24,9 @@ CHECKS = (
 
 
 @pytest.fixture(scope="module")
-def api(tmp_path_factory):
+def api(tmp_path_factory, zygote):
     model, items = write_digits(tmp_path_factory.mktemp("schema"), 30)
-    with Running(model, "--items", items, "--label", "digit", "--feedback-rate", "1e9") as server:
+    with zygote.server(model, items, label="digit", feedback_rate=1e9) as server:
         yield schemathesis.openapi.from_url(f"{server.address}/openapi.json")
 
 

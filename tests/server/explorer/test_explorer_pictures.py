@@ -5,8 +5,8 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from tests.server.explored import promote_learned, serving, teach, write_set
-from tests.server.visit import LOOKS, Visit
+from tests.server.explorer.sets import promote_learned, serving, teach, write_set
+from tests.server.explorer.visit import LOOKS, Visit
 
 KEPT = Path(os.environ.get("LIKEWISE_PICTURES", "results"))
 pytestmark = pytest.mark.skipif(
@@ -18,20 +18,20 @@ TAUGHT = {"digits": 600, "wines": 160}
 
 
 @pytest.fixture(scope="module")
-def taught(browser, tmp_path_factory):
+def taught(browser, zygote, tmp_path_factory):
     """Serve digits and wines that were taught enough to see it."""
     folder = tmp_path_factory.mktemp("pictured")
     with (
-        _served("digits", folder) as digits,
-        _served("wines", folder) as wines,
+        _served(zygote, "digits", folder) as digits,
+        _served(zygote, "wines", folder) as wines,
     ):
         yield {"digits": digits, "wines": wines}
 
 
 class _served:
-    def __init__(self, name, folder):
+    def __init__(self, zygote, name, folder):
         self._name, self._set = name, write_set(name, folder)
-        self._server = serving(name, folder)
+        self._server = serving(zygote, name, folder)
 
     def __enter__(self):
         server = self._server.__enter__()

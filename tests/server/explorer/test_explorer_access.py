@@ -5,7 +5,7 @@ from importlib.resources import files
 from itertools import pairwise
 
 import pytest
-from tests.server.visit import LOOKS, PAGES, READY, Visit
+from tests.server.explorer.visit import LOOKS, PAGES, READY, Visit
 
 NAMELESS = """() => [...document.querySelectorAll(
     'input, select, textarea, button, a[href], summary, [tabindex="0"]')]

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pandas as pd
 from sklearn import datasets
-from tests.server.running import Running
 
 import likewise as lw
 from likewise.tables import Columns, TableModel
@@ -62,10 +61,10 @@ def write_set(name, folder):
     return frame, label
 
 
-def serving(name, folder, *options):
+def serving(zygote, name, folder, **settings):
     """Serve a set that was written."""
     model, items = folder / f"{name}.safetensors", folder / f"{name}.parquet"
-    return Running(model, "--items", items, *options)
+    return zygote.server(model, items, **settings)
 
 
 def promote_learned(server):

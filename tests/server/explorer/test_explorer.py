@@ -5,9 +5,9 @@ import re
 from pathlib import PurePosixPath
 
 import pytest
-from tests.server.explored import SETS, TOKEN, promote_learned, serving, teach, write_set
-from tests.server.running import Running, web_files
-from tests.server.visit import LOOKS, PAGES, READY, SHOWN, Visit
+from tests.server.explorer.sets import SETS, TOKEN, promote_learned, serving, teach, write_set
+from tests.server.explorer.visit import LOOKS, PAGES, READY, SHOWN, Visit
+from tests.server.running import web_files
 
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 HOSTILE = '"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
@@ -253,10 +253,10 @@ def test_the_map_goes_from_before_to_after_and_shows_items(browser, servers):
         assert visit.untroubled()
 
 
-def test_a_token_is_asked_for_once_and_sent_as_a_header(browser, tmp_path):
+def test_a_token_is_asked_for_once_and_sent_as_a_header(browser, zygote, tmp_path):
     frame, label = write_set("wines", tmp_path)
     with (
-        serving("wines", tmp_path, "--token", TOKEN) as server,
+        serving(zygote, "wines", tmp_path, token=TOKEN) as server,
         Visit(browser, server, **LOOKS["light"]) as visit,
     ):
         teach(server, frame, label, 20, token=TOKEN)
@@ -281,7 +281,7 @@ def test_what_the_server_refuses_is_said_in_a_sentence(browser, servers):
         page = visit.open("neighbours/nobody", ".notice.bad")
         assert "nobody" in page.locator(".notice.bad").inner_text()
         refusals = [
-            (429, "too much feedback at once; try again."),
+            (429, "too many feedback requests; try again."),
             (409, "that key was used for something else."),
         ]
         for status, sentence in refusals:
@@ -309,10 +309,10 @@ def _refuse(status, sentence):
     return answer
 
 
-def test_a_model_that_cannot_learn_says_why(browser, flowers, tmp_path):
+def test_a_model_that_cannot_learn_says_why(browser, zygote, flowers, tmp_path):
     model, items, store = flowers / "ready.safetensors", flowers / "items.parquet", tmp_path / "s"
     with (
-        Running(model, "--items", items, "--store", store) as server,
+        zygote.server(model, items, store=store) as server,
         Visit(browser, server, **LOOKS["light"]) as visit,
     ):
         page = visit.open("teach", ".notice")
@@ -322,11 +322,11 @@ def test_a_model_that_cannot_learn_says_why(browser, flowers, tmp_path):
         assert visit.untroubled()
 
 
-def test_hostile_items_stay_text(browser, tmp_path):
+def test_hostile_items_stay_text(browser, zygote, tmp_path):
     write_set("sentences", tmp_path)
     row = {"text": HOSTILE, "about": HOSTILE}
     with (
-        serving("sentences", tmp_path) as server,
+        serving(zygote, "sentences", tmp_path) as server,
         server.client() as client,
         Visit(browser, server, **LOOKS["phone"]) as visit,
     ):
