@@ -218,21 +218,20 @@ def measure(gains: np.ndarray, n_relevant: np.ndarray) -> None:
     assert_type(lw.metrics.majority_votes(gains, n_classes=3), np.ndarray)
 
 
-def spread_out(X: np.ndarray, y: np.ndarray, triplets: np.ndarray, client: Any) -> np.ndarray:
-    """Do the same on a cluster, or on threads."""
-    aroma = lw.distributed.AROMA(r=0.1, client=client, n_rounds=10, checkpoint="rounds.safetensors")
-    aroma.fit_triplets(triplets, X)
-    lw.distributed.OASIS(n_jobs=2, shard_size=1000).fit(X, y)
-    assert_type(lw.distributed.LMNN(client=client).fit(X, y), lw.distributed.LMNN)
-    lw.distributed.LandmarkFeatures(sample_size=100).fit("rows.npy").transform(X, out="out.npy")
-    items = lw.distributed.read_parquet("items", ["a", "b"])
-    assert_type(lw.distributed.neighbors(aroma, X, items, 5, client=client), lw.Matches)
-    found = lw.distributed.evaluate_retrieval("cosine", X, labels=y, n_jobs=2)
-    assert_type(found, lw.RetrievalReport)
-    knn = lw.distributed.spread(lw.SimilarityClassifier(), client)
-    lost: type[ConnectionError] = lw.exceptions.ClusterLostError
-    assert issubclass(lost, OSError)
-    return lw.distributed.SimilarityClassifier(knn.learner).fit(X, y).predict("rows.npy")
+def on_a_cluster(X: np.ndarray, y: np.ndarray, triplets: np.ndarray, client: Any) -> np.ndarray:
+    """Do the same on a cluster."""
+    with lw.distributed.run_on(client, 10, 1000, checkpoint="rounds.safetensors") as run:
+        aroma = lw.AROMA(r=0.1).fit_triplets(triplets, X)
+        assert_type(run.finished_rounds, list[dict[str, Any]])
+    with lw.distributed.run_on(4):
+        assert_type(lw.LMNN().fit(X, y), lw.LMNN)
+        lw.LandmarkFeatures(sample_size=100).fit("rows.npy").transform(X, out="out.npy")
+        items = lw.distributed.read_parquet("items", ["a", "b"])
+        assert_type(aroma.similarity_.neighbors(X, items, 5), lw.Matches)
+        assert_type(lw.evaluate_retrieval("cosine", X, labels=y), lw.RetrievalReport)
+        lost: type[ConnectionError] = lw.exceptions.ClusterLostError
+        assert issubclass(lost, OSError)
+        return lw.SimilarityClassifier().fit(X, y).predict("rows.npy")
 
 
 def open_data() -> list[str]:

@@ -6,10 +6,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from likewise._execution import Backend, current_backend
 from likewise._progress import LongWork, show_progress
 from likewise._validation import check_whole_number, n_rows, take
 from likewise.evaluation._table import Table
-from likewise.evaluation._truth import BlockTruth, Truth, check_seen, check_truth
+from likewise.evaluation._truth import (
+    BlockTruth,
+    Grades,
+    SameLabel,
+    Truth,
+    check_seen,
+    check_truth,
+)
 from likewise.exceptions import require_extra
 from likewise.metrics import (
     average_precision,
@@ -18,7 +26,7 @@ from likewise.metrics import (
     recall_at,
     reciprocal_rank,
 )
-from likewise.similarities import Similarity, as_similarity, best_items, matches_of
+from likewise.similarities import Matches, Similarity, as_similarity, best_items, matches_of
 
 # row numbers of queries, and the values of each measure for them
 Measured: TypeAlias = tuple[np.ndarray, dict[str, np.ndarray]]
@@ -176,17 +184,28 @@ def evaluate_retrieval(
     similarity = as_similarity(similarity)
     cutoffs = check_cutoffs(k)
     among_themselves = items is None
-    queries = similarity.check_queries(queries, "queries")
-    items = (
-        _items_among(similarity, queries)
-        if among_themselves
-        else similarity.check_items(items, "items")
-    )
+    backend = current_backend() if similarity.takes == "rows" else None
+    if backend is None:
+        queries = similarity.check_queries(queries, "queries")
+        items = (
+            _items_among(similarity, queries)
+            if among_themselves
+            else similarity.check_items(items, "items")
+        )
+    else:
+        queries = backend.rows(queries, "queries")
+        items = queries if among_themselves else backend.rows(items, "items")
+        labels = None if labels is None else backend.labels(labels, "labels")
+        item_labels = None if item_labels is None else backend.labels(item_labels, "item_labels")
     n_queries, n_items = n_rows(queries), n_rows(items)
     truth = check_truth(labels, item_labels, relevance, queries, items, among_themselves)
     seen = None if trained_on is None else check_seen(trained_on, n_items)
     ranks = Ranks.of(n_items, cutoffs, depth, among_themselves, n_left_out(truth, seen))
 
+    if backend is not None:
+        with show_progress(verbose):
+            blocks = _blocks_on(backend, similarity, queries, items, truth, ranks, seen)
+            return report_of([part for part in blocks if part], n_queries, cutoffs)
     parts: list[list[Measured]] = []
     size = queries_in_block(truth, ranks)
     with show_progress(verbose), LongWork("ranking", total=n_queries, unit="queries") as work:
@@ -199,6 +218,59 @@ def evaluate_retrieval(
                 parts.append(measured(block[wanted], found.take(wanted), order, ranks, seen))
             work.advance(len(block))
     return report_of(parts, n_queries, cutoffs)
+
+
+def _blocks_on(
+    backend: Backend,
+    similarity: Similarity,
+    queries: Any,
+    items: Any,
+    truth: SameLabel | Grades,
+    ranks: "Ranks",
+    seen: np.ndarray | None,
+) -> list[list[Measured]]:
+    """Rank and measure on a backend; only the measures of each query come back."""
+    same = items is queries
+    item_labels = backend.share(truth.held if isinstance(truth, SameLabel) else None)
+    shared_seen = backend.share(seen)
+
+    def arguments(block: slice) -> tuple[Any, ...]:
+        part = truth.wanted[block] if isinstance(truth, SameLabel) else truth.grades[block]
+        return block.start, part, item_labels, same, ranks, shared_seen
+
+    found = backend.search(
+        similarity,
+        queries,
+        items,
+        ranks.n,
+        measure_block,
+        arguments,
+        exclude_self=same,
+        block_size=queries_in_block(truth, ranks),
+    )
+    return list(found)
+
+
+def measure_block(
+    matches: Matches,
+    start: int,
+    part: Any,
+    item_labels: np.ndarray | None,
+    same: bool,
+    ranks: "Ranks",
+    seen: np.ndarray | None,
+) -> list[Measured]:
+    """Measure the rankings of a block of queries, of which the first is row `start`.
+
+    Returns an empty list where no query of the block has a relevant item.
+    """
+    rows = np.arange(start, start + len(matches.ids))
+    truth = Grades(part) if item_labels is None else SameLabel(part, item_labels)
+    relevant = truth.of(slice(None), rows if same else None)
+    wanted = np.flatnonzero(relevant.n_relevant)
+    if len(wanted) == 0:
+        return []
+    return measured(rows[wanted], relevant.take(wanted), matches.ids[wanted], ranks, seen)
 
 
 class Ranks(NamedTuple):

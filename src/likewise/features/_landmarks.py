@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._execution import current_backend, use_backend, validate_rows
+from likewise._files import check_place, write_npy
 from likewise._progress import LongWork, show_progress
 from likewise._threads import limit_threads
 from likewise._validation import (
@@ -132,6 +134,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         compared = self._compared()
+        if y is not None and (backend := current_backend()) is not None:
+            y = backend.labels(y, "y")
         rows = self._check_rows(X, compared, reset=True)
         keeps_native = self._is_native_kept(rows, compared)
         if compared.takes == "matrix" and rows.shape[0] != rows.shape[1]:
@@ -153,9 +157,30 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         self.n_features_out_ = n_native + len(chosen) * max(1, len(self._shares()))
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Return the features of each row: CSR where `X` is sparse and kept, else dense."""
+    def transform(self, X: Any, out: Any = None) -> Any:
+        """Return the features of each row: CSR where `X` is sparse and kept, else dense.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        out : path, optional
+            An .npy file to write; the features are returned as a memory-mapped array.
+        """
         check_is_fitted(self)
+        if out is not None and check_place(out).suffix != ".npy":
+            raise ValueError(f"out must be an .npy file, but {out} was given.")
+        backend = current_backend()
+        if backend is not None and self.similarity_.takes == "rows":
+            rows = validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+            with show_progress(self.verbose):
+                return backend.transform(transform_block, rows, self, self.n_features_out_, out)
+        features = self._features(X)
+        if out is None:
+            return features
+        write_npy(out, [features], features.shape[0])
+        return np.load(out, mmap_mode="r")
+
+    def _features(self, X: Any) -> Any:
         rows = self._check_rows(X, self.similarity_, reset=False)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             found = self._similarities(rows)
@@ -223,9 +248,31 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
     def _check_rows(self, X: Any, compared: Similarity, *, reset: bool) -> Any:
         if compared.takes == "objects":
             return as_objects(X, "X")
+        if self._is_remote(X, compared):
+            return self._check_remote_rows(validate_rows(self, X))
         sparse = "csr" if compared.takes == "rows" else False
         rows = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, reset=reset)
         return compared.check_queries(rows, "X")
+
+    def _ranks(self) -> bool:
+        return self.boolean is not None or self.similarity == "ranked"
+
+    def _is_remote(self, X: Any, compared: Similarity) -> bool:
+        backend = current_backend()
+        if backend is None or compared.takes != "rows" or not backend.is_remote(X):
+            return False
+        # A memory-mapped array is read like any other array where ranks need all of its rows.
+        return not (isinstance(X, np.memmap) and self._ranks() and self.sample_size is None)
+
+    def _check_remote_rows(self, rows: Any) -> Any:
+        if self.select == "kmeans++":
+            raise ValueError("select 'kmeans++' needs rows in memory: use 'random' or 'per_class'.")
+        if self._ranks() and (self.sample_size is None or self.sample_size >= len(rows)):
+            raise ValueError(
+                f"sample_size must be given, and below {len(rows)}, where rows are not in memory: "
+                "ranks are counted among this many of them."
+            )
+        return rows
 
     def _is_native_kept(self, rows: Any, compared: Similarity) -> bool:
         has_native = is_table(rows, compared)
@@ -286,6 +333,12 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.pairwise = takes == "matrix"
         tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
         return tags
+
+
+def transform_block(X: Any, fitted: LandmarkFeatures) -> Any:
+    """Return the features of a block of rows, in this process."""
+    with use_backend(None):
+        return fitted.transform(X)
 
 
 def is_table(rows: Any, compared: Similarity) -> bool:

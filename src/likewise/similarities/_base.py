@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise import _files
+from likewise._execution import current_backend
 from likewise._validation import check_whole_number
 from likewise.similarities._explanation import Explanation
 from likewise.similarities._matches import Matches
@@ -111,6 +112,10 @@ class Similarity(ABC):
             there are fewer than k items the rest is None and −inf.
         """
         k = check_whole_number(k, "k")
+        backend = current_backend()
+        if backend is not None:
+            found: Matches = backend.neighbors(self, Q, P, k, exclude_self=exclude_self)
+            return found
         scorer, dtype = self._scorer(Q, P)
         return search(scorer, k, exclude_self=exclude_self, dtype=dtype)
 
