@@ -96,13 +96,13 @@ def boost(words: list[str], X: np.ndarray, y: list[str]) -> np.ndarray:
 
 def compare_objects(words: list[str], X: np.ndarray) -> np.ndarray:
     """Compare by a name, a function, or in levels."""
-    edits = lw.distances.as_dissimilarity("levenshtein")
-    assert_type(edits, lw.distances.Dissimilarity)
-    lw.distances.as_dissimilarity(lambda a, b: abs(len(a) - len(b))).pairwise(words)
+    edits = lw.as_similarity("levenshtein")
+    assert_type(edits, lw.Similarity)
+    assert_type(lw.from_distance("dtw"), lw.Similarity)
+    lw.from_distance(lambda a, b: abs(len(a) - len(b))).distance(words, words)
     levels = lw.distances.quantize("euclidean", 5).fitted(X)
-    lw.distances.ranked(lw.distances.TangentDistance((4, 4))).fitted(X).pairwise(X, X)
-    lw.as_similarity(levels)
-    return edits.pairwise(words, words) + levels.pairwise(X)
+    assert_type(lw.distances.ranked(lw.distances.TangentDistance((4, 4))).fitted(X), lw.Ranked)
+    return edits.distance(words, words) + levels.distance(X, X)
 
 
 def use(similarity: lw.Similarity, Q: np.ndarray, P: np.ndarray) -> float:

@@ -1,7 +1,6 @@
 """Similarity to landmarks as features, beside the features that rows have by themselves."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,8 @@ from likewise.similarities import (
     Ranked,
     Similarity,
     as_objects,
-    compared_by,
     similarity_among,
+    underlying_similarity,
 )
 
 _FLOATS = [np.float64, np.float32]
@@ -243,7 +242,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             check_whole_number(self.n_jobs, "n_jobs")
 
     def _compared(self) -> Similarity:
-        return compared_by(self.similarity, self.base)
+        return underlying_similarity(self.similarity, self.base)
 
     def _check_rows(self, X: Any, compared: Similarity, *, reset: bool) -> Any:
         if compared.takes == "objects":
@@ -356,13 +355,12 @@ def _far_apart(
         raise ValueError(
             f"select 'kmeans++' needs a distance, but {compared!r} has none: use 'random'."
         )
-    distance: Callable[[Any, Any], np.ndarray] = compared.distance  # type: ignore[attr-defined]
     n = n_rows(rows)
     chosen = [int(random.randint(n))]
     nearest = np.full(n, np.inf)
     with LongWork("choosing landmarks", total=wanted, unit="landmarks") as work:
         while len(chosen) < wanted:
-            to_last = distance(rows, take(items, np.array(chosen[-1:])))[:, 0]
+            to_last = compared.distance(rows, take(items, np.array(chosen[-1:])))[:, 0]
             nearest = np.minimum(nearest, to_last.astype(np.float64) ** 2)
             nearest[chosen] = 0
             total = nearest.sum()
