@@ -1,4 +1,4 @@
-"""Text collections as vectors; some of their queries click, the others judge."""
+"""Text collections as vectors; some queries give clicks, the others are for evaluation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Texts:
-    """Documents and queries of unit length, and who is relevant to whom.
+    """Documents and queries of unit length, and their relevance.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Texts:
 
 
 def load_texts(name: str, seed: int = 0, n_components: int = 256) -> Texts:
-    """Return a collection by tf-idf and truncated SVD, without queries that have nothing to find.
+    """Return a collection by tf-idf and truncated SVD, without queries that have no relevant item.
 
-    Of Cranfield a random third of the queries judges; of SciFact the published split.
+    The test queries are a random third for Cranfield, and the published split for SciFact.
 
     Parameters
     ----------
