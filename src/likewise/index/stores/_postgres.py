@@ -223,7 +223,7 @@ class PostgresStore:
         return store
 
     def release(self, previous: Any) -> None:
-        """Do nothing: the database has freed what was replaced."""
+        """Do nothing: the database frees replaced rows."""
 
     # Offsets.
 
