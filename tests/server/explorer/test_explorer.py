@@ -114,7 +114,7 @@ def test_a_text_of_ones_own_finds_neighbors(browser, servers):
     ):
         page = visit.open("neighbors")
         page.get_by_role("combobox", name="Find an item").fill(words)
-        page.get_by_role("button", name="Search with these words").click()
+        page.get_by_role("button", name="Search by this text").click()
         page.wait_for_selector("h2:has-text('Your text')")
         assert page.locator(".asked blockquote").inner_text() == words
         for which, version in (("before", 1), ("after", None)):
@@ -142,14 +142,14 @@ def test_ten_comparisons_are_taught_by_keyboard_and_one_is_undone(browser, serve
         assert "Skipped" in asked
         assert client.feedback_state().acknowledged == before + 10
         said = _press(visit, "u")
-        assert "Taken back: left" in said
+        assert "Undone: left" in said
         rows = client.export().splitlines()
         assert len(rows) == kept + 9
         assert last not in rows
         # The question is asked again, and can be answered the other way.
         query, closer, farther = last.split(",")[:3]
         pictures = page.locator(".stage img").evaluate_all("all => all.map(i => i.alt)")
-        assert pictures == [f"picture {name}" for name in (query, closer, farther)]
+        assert pictures == [f"image {name}" for name in (query, closer, farther)]
         _press(visit, "ArrowRight")
         assert client.export().splitlines()[-1].split(",")[:3] == [query, farther, closer]
         state = client.wait()

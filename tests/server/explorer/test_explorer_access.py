@@ -164,7 +164,7 @@ def test_the_explorer_and_the_report_are_of_one_family():
         head = css.split("@media (prefers-color-scheme: dark)")[1 if dark else 0].split("\n}\n")[0]
         return dict(re.findall(r"(--\w[\w-]*): (#\w+)", head))
 
-    report = files("likewise.report").joinpath("style.css").read_text()
+    report = files("likewise.report").joinpath("templates/style.css").read_text()
     explorer = files("likewise.server.explorer").joinpath("web/theme.css").read_text()
     for dark in (False, True):
         theirs, ours = tokens(report, dark), tokens(explorer, dark)

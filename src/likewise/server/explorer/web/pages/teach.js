@@ -141,12 +141,12 @@ class Teaching {
           { method: "DELETE", signal: this.signal },
         );
       } catch (error) {
-        if (error.status === 404) this.forget(); // it was given to another server at this address
+        if (error.status === 404) this.forget(); // it was sent to another server at this address
         throw error;
       }
       this.forget();
       this.show(last.question);
-      this.tell(`Taken back: ${last.side}. Here is the question again.`);
+      this.tell(`Undone: ${last.side}. Here is the question again.`);
     });
     this.follow();
   }
