@@ -87,22 +87,29 @@ def _on_workers(n_workers: int) -> Any:
         import likewise
 
         client = started(n_workers)
+
+        def on_cluster(work: Callable[..., Any], *args: Any, **options: Any) -> Any:
+            with likewise.distributed.run_on(client, shard_size=_SHARD_SIZE) as run:
+                result = work(*args, **options)
+            return result, run.finished_rounds, n_workers
+
+        # every worker loads the kernels before the clock runs
         if case["task"] == "aroma":
-            given = {"client": client, "shard_size": _SHARD_SIZE}
-            # every worker loads the kernels before the clock runs
-            likewise.distributed.AROMA(**given).fit_triplets(data[1][:1000], data[0])
-            learner = likewise.distributed.AROMA(**given)
-            return _clocked(lambda: learner.fit_triplets(data[1], data[0]), client)
+            on_cluster(likewise.AROMA().fit_triplets, data[1][:1000], data[0])
+            learner = likewise.AROMA()
+            return _clocked(lambda: on_cluster(learner.fit_triplets, data[1], data[0]), client)
         path, labels = data
         some = np.load(path, mmap_mode="r")[:2000]
         if case["task"] == "lmnn":
-            learner = likewise.distributed.LMNN(max_iter=_STEPS, client=client)
-            _fitted(learner, some, labels[:2000])
-            return _clocked(lambda: _fitted(learner, path, labels), client)
-        given = {"depth": _DEPTH, "client": client}
-        evaluate = likewise.distributed.evaluate_retrieval
-        evaluate("euclidean", some, labels=labels[:2000], **given)
-        return _clocked(lambda: evaluate("euclidean", path, labels=labels, **given), client)
+            learner = likewise.LMNN(max_iter=_STEPS)
+            on_cluster(_fitted, learner, some, labels[:2000])
+            return _clocked(lambda: on_cluster(_fitted, learner, path, labels), client)
+        evaluate = likewise.evaluate_retrieval
+        given = {"depth": _DEPTH}
+        on_cluster(evaluate, "euclidean", some, labels=labels[:2000], **given)
+        return _clocked(
+            lambda: on_cluster(evaluate, "euclidean", path, labels=labels, **given), client
+        )
 
     return prepare
 
@@ -117,16 +124,16 @@ CONTENDERS = [
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
     """Return how good the result is, and where the time of rounds went."""
     result, cpu = result
+    result, rounds, n_workers = result if isinstance(result, tuple) else (result, [], 1)
     if case["task"] == "lmnn":
         return {"CPU s": cpu, "objective": result.objective_}
     if case["task"] == "evaluate":
         return {"CPU s": cpu, "map@100": result["map"], "precision@10": result["precision@10"]}
     found = {"CPU s": cpu, "map": result.score(data[2], data[3])}
-    if hasattr(result, "rounds_"):
-        total = {key: sum(r[key] for r in result.rounds_) for key in result.rounds_[0]}
-        n_workers = result._plan.n_shards
+    if rounds:
+        total = {key: sum(r[key] for r in rounds) for key in rounds[0]}
         found |= {
-            "rounds": len(result.rounds_),
+            "rounds": len(rounds),
             "share learning": total["learning"] / n_workers / total["seconds"],
             "share merging": total["merging"] / n_workers / total["seconds"],
         }

@@ -32,20 +32,20 @@ def _boosting(search: str, share: float = 1.0) -> Any:
     def prepare(case: dict[str, Any], data: Any) -> Any:
         from likewise._progress import LongWork
         from likewise._threads import limit_threads
-        from likewise.classifiers._boosting import Plan, boost
-        from likewise.similarities.distances import Columns, as_dissimilarity
+        from likewise.classifiers._boosting import BoostingOptions, boost
+        from likewise.similarities import DissimilarityColumns, from_distance
 
         X, y = data
         rows = np.arange(len(y))
-        columns = Columns(as_dissimilarity("euclidean"), X)
-        columns.places(rows)
-        plan = Plan(_PAIRS, None, "free", search, 1)
+        columns = DissimilarityColumns(from_distance("euclidean"), X)
+        columns.positions(rows)
+        options = BoostingOptions(_PAIRS, None, "free", search, 1)
         n_rounds = max(1, int(share * case["rounds"]))
 
         def run() -> Any:
             rng = np.random.default_rng(0)
             with limit_threads(1), LongWork("boosting") as work:
-                found = boost(columns, rows, y, n_rounds, plan, rng, work)
+                found = boost(columns, rows, y, n_rounds, options, rng, work)
             return found, columns, n_rounds
 
         return run
@@ -131,7 +131,7 @@ def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
         return {"rounds": n_rounds}
     from likewise import kernels
 
-    distances = np.ascontiguousarray(columns.values[columns.places(found.prototypes)].T)
+    distances = np.ascontiguousarray(columns.values[columns.positions(found.prototypes)].T)
     scores = np.empty((len(distances), found.outputs.shape[2]))
     trees = found.firsts, found.seconds, found.thresholds, found.outputs
     repeats = max(1, 500 // n_rounds)

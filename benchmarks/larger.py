@@ -59,39 +59,44 @@ def _on_workers(work: Callable[..., Any]) -> Any:
 
         client = started(2, memory_limit=_MEMORY)
         folder, X, y = data
-        run = work(client, X, y)
-        return lambda: (run(likewise.distributed.read_parquet(folder)), _most(client))
+        run = work(X, y)
+
+        def on_cluster() -> tuple[Any, float]:
+            with likewise.distributed.run_on(client, rounds=2, shard_size=5000):
+                return run(likewise.distributed.read_parquet(folder)), _most(client)
+
+        return on_cluster
 
     return prepare
 
 
-def _predict(client: Any, X: np.ndarray, y: np.ndarray) -> Any:
+def _predict(X: np.ndarray, y: np.ndarray) -> Any:
     import likewise
 
-    classifier = likewise.distributed.SimilarityClassifier(similarity="euclidean", client=client)
+    classifier = likewise.SimilarityClassifier(similarity="euclidean")
     return classifier.fit(X, y).predict
 
 
-def _neighbors(client: Any, X: np.ndarray, y: np.ndarray) -> Any:
+def _neighbors(X: np.ndarray, y: np.ndarray) -> Any:
     import likewise
 
-    find = likewise.distributed.neighbors
-    return lambda rows: find("euclidean", X[:200], rows, 10, client=client)
+    euclidean = likewise.as_similarity("euclidean")
+    return lambda rows: euclidean.neighbors(X[:200], rows, 10)
 
 
-def _features(client: Any, X: np.ndarray, y: np.ndarray) -> Any:
+def _features(X: np.ndarray, y: np.ndarray) -> Any:
     import likewise
 
     file = Path(tempfile.gettempdir()) / "likewise-bench-features.npy"
-    landmarks = likewise.distributed.LandmarkFeatures("euclidean", n_landmarks=20, client=client)
+    landmarks = likewise.LandmarkFeatures("euclidean", n_landmarks=20)
     landmarks.fit(X)
     return lambda rows: landmarks.transform(rows, out=file)
 
 
-def _aroma(client: Any, X: np.ndarray, y: np.ndarray) -> Any:
+def _aroma(X: np.ndarray, y: np.ndarray) -> Any:
     import likewise
 
-    learner = likewise.distributed.AROMA(n_rounds=2, shard_size=5000, client=client)
+    learner = likewise.AROMA()
 
     def fit(rows: Any) -> Any:
         triplets = np.random.default_rng(0).integers(0, rows.shape[0], (20_000, 3))

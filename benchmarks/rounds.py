@@ -53,11 +53,13 @@ def _prepare(case: dict[str, Any], data: Any) -> Any:
     client = started(case["workers"])
     if "parts" in case:
         return lambda: _moved(client, data[0]) | _learned(client, *data[1:])
-    given = {"client": client, "shard_size": case["shard_size"]}
-    # every worker loads the kernels before the clock runs
-    likewise.distributed.AROMA(**given).fit_triplets(data[1][:1000], data[0])
-    learner = likewise.distributed.AROMA(**given)
-    return lambda: learner.fit_triplets(data[1], data[0])
+
+    def fit(n_triplets: int) -> tuple[Any, list[dict[str, Any]]]:
+        with likewise.distributed.run_on(client, shard_size=case["shard_size"]) as run:
+            return likewise.AROMA().fit_triplets(data[1][:n_triplets], data[0]), run.finished_rounds
+
+    fit(1000)  # every worker loads the kernels before the clock runs
+    return lambda: fit(len(data[1]))
 
 
 CONTENDERS = [Contender("likewise", _prepare)]
@@ -68,9 +70,9 @@ def _moved(client: Any, part: np.ndarray) -> dict[str, float]:
 
     A start, and what was gained since, are two arrays each, as wide as W.
     """
-    from likewise.distributed._executor import DaskExecutor
+    from likewise.distributed._executor import Executor
 
-    executor, (one, other) = DaskExecutor(client), client.scheduler_info()["workers"]
+    executor, (one, other) = Executor(client), client.scheduler_info()["workers"]
     found: dict[str, list[float]] = {}
 
     def clocked(name: str, work: Any) -> Any:
@@ -100,18 +102,18 @@ def _moved(client: Any, part: np.ndarray) -> dict[str, float]:
 
 def _put_together(numbers: np.ndarray) -> dict[str, float]:
     """Return the seconds of what a worker does beside learning."""
-    from likewise.learners.online._beliefs import DiagonalState, added, copied
+    from likewise.learners.online import DiagonalState, copy_state, sum_evidence
 
     start = DiagonalState(numbers[0].copy(), np.ones_like(numbers[0]))
     times = [perf_counter()]
-    after = copied(start)
+    after = copy_state(start)
     times.append(perf_counter())
     after.S *= 0.5
     after.W += 1
     times.append(perf_counter())
     evidence = after.evidence_since(start, 1.0)
     times.append(perf_counter())
-    total = added([evidence, evidence])
+    total = sum_evidence([evidence, evidence])
     times.append(perf_counter())
     start.with_evidence(total)
     times.append(perf_counter())
@@ -161,10 +163,10 @@ def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
     """Return what was measured of moving, or where the time of the rounds went."""
     if isinstance(result, dict):
         return result
-    rounds = result.rounds_
+    learner, rounds = result
     return {
         "rounds": len(rounds),
-        "updates": result.n_updates_,
+        "updates": learner.n_updates_,
         "s of rounds": sum(r["seconds"] for r in rounds),
         "s of learning a worker": sum(r["learning"] for r in rounds) / case["workers"],
         "ms of merging a round": 1000 * sum(r["merging"] for r in rounds) / len(rounds),

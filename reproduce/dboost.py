@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from likewise.exceptions import DatasetUnavailableError, MissingExtraError
-from likewise.similarities.distances import TangentDistance, as_dissimilarity, quantize
+from likewise.similarities import as_similarity, dissimilarities
+from likewise.similarities.distances import TangentDistance, quantize
 from reproduce._by_dissimilarity import METHODS, Split
 from reproduce._datasets import load
 from reproduce._frame import Row
@@ -119,8 +120,8 @@ _ON_OBJECTS = ("NN", "RLDC", "Balcan-Blum", "DBoost untuned", "DBoost")
 
 
 def _compared(dissimilarity: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Split:
-    measure = as_dissimilarity(dissimilarity).fitted(X)
-    return measure.pairwise(X), y, measure.pairwise(X_test, X), y_test
+    measure = as_similarity(dissimilarity, is_distance=True).fitted(X)
+    return dissimilarities(measure, X, X), y, dissimilarities(measure, X_test, X), y_test
 
 
 def _folds(name: str) -> Iterator[Split]:
@@ -163,7 +164,7 @@ def _digits(dissimilarity: Any, noise: float = 0.0, n_train: int = 2_000) -> Ite
 def _all_digits() -> Iterator[Split]:
     """Yield the whole of USPS by tangent distance to training rows, for neighbours alone."""
     data = load("usps")
-    found = TangentDistance().pairwise(data.X_test, data.X)
+    found = TangentDistance().distance(data.X_test, data.X)
     yield np.empty((len(data.y), 0)), data.y, found, np.asarray(data.y_test)
 
 

@@ -33,6 +33,21 @@ def data_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
+def dask_client():
+    """Return a client of two worker processes, started once."""
+    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+    cluster = distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
+    )
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
 def flowers(tmp_path_factory):
     """Return a folder with flowers.csv, held_out.csv, items.parquet and a model of them."""
     from sklearn.datasets import load_iris

@@ -20,6 +20,7 @@ __all__ = [
     "check_number",
     "check_rows",
     "check_same_length",
+    "check_square",
     "check_whole_number",
     "is_sparse",
     "n_rows",
@@ -113,9 +114,9 @@ def n_rows(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-def take(rows: Any, which: np.ndarray) -> Any:
+def take(rows: Any, which: np.ndarray | slice) -> Any:
     """Return the selected rows of an array, CSR matrix, frame, series or list of objects."""
-    if isinstance(rows, list | tuple):
+    if isinstance(rows, list | tuple) and not isinstance(which, slice):
         return [rows[i] for i in which]
     if hasattr(rows, "column_names"):  # pyarrow
         return rows.take(which)
@@ -191,6 +192,14 @@ def check_same_length(first: Any, first_name: str, second: Any, second_name: str
         raise ValueError(
             f"{first_name} has {n_rows(first)} rows and {second_name} has {n_rows(second)}, "
             "but they pair row by row and must have the same number."
+        )
+
+
+def check_square(matrix: Any, name: str) -> None:
+    """Raise an error if a precomputed matrix of rows with rows is not square."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"{name} must be a square matrix of rows with rows, but has shape {matrix.shape}."
         )
 
 

@@ -14,7 +14,7 @@ import likewise as lw
 from likewise._progress import LongWork
 from likewise.classifiers import _boosting, _stopping
 from likewise.classifiers._boosting import boost, draw_pairs
-from likewise.similarities.distances import Columns
+from likewise.similarities import DissimilarityColumns
 
 
 def problem(n, n_classes, seed):
@@ -118,7 +118,7 @@ def test_strong_goodness_bounds_the_error_of_voting():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(-1, 1, (400, 2)), rng.normal(1, 1, (400, 2))])
     y = np.repeat([0, 1], 400)
-    D = lw.distances.as_dissimilarity("euclidean").pairwise(X)
+    D = lw.from_distance("euclidean").distance(X, X)
     nearer = D[:, y == 0][:, :, None] < D[:, y == 1][:, None, ::10]
     right = np.where(y == 0, nearer.mean((1, 2)), 1 - nearer.mean((1, 2)))
     gamma, delta = 0.3, 0.1
@@ -172,8 +172,8 @@ def test_only_prototype_columns_are_read():
     hidden[:, fitted.prototypes_] = D[:, fitted.prototypes_]
     assert_array_equal(fitted.predict_proba(hidden), fitted.predict_proba(D))
     hidden[7, fitted.prototypes_[2]] = np.nan
-    place = f"row 7 and item {fitted.prototypes_[2]}"
-    with pytest.raises(ValueError, match=f"finite number that is not negative.*nan on {place}"):
+    place = f"query 7 and item {fitted.prototypes_[2]}"
+    with pytest.raises(ValueError, match=f"finite and not negative.*nan on {place}"):
         fitted.predict(hidden)
 
 
@@ -271,16 +271,16 @@ def test_rounds_are_chosen_on_rows_held_out(early_stopping):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_rows_held_out_are_judged_at_the_scale_that_suits_their_scores(n_classes):
+def test_validation_losses_use_the_best_scale_of_the_scores(n_classes):
     D, y = problem(50, n_classes, seed=6)
     D[np.ix_(y == 0, y == 0)] += 2.0  # so that not all is learned
     fitted = boosted(n_rounds=12, n_pairs=3).fit(D[:30, :30], y[:30])
-    columns = Columns(lw.distances.as_dissimilarity("precomputed"), D)
-    judge = _stopping.Judge(12)
-    judge.hear(fitted._ensemble(), columns, np.arange(30, 50), y)
-    verdict = judge.verdict()
+    columns = DissimilarityColumns(lw.Precomputed(is_distance=True), D)
+    validation = _stopping._ValidationLoss(12)
+    validation.add(fitted._ensemble(), columns, np.arange(30, 50), y)
+    result = validation.result()
     stages = list(fitted.staged_predict(D[30:, :30]))
-    assert_allclose(verdict.errors, [np.mean(stage != y[30:]) for stage in stages])
+    assert_allclose(result.errors, [np.mean(stage != y[30:]) for stage in stages])
     F = fitted.decision_function(D[30:, :30])
     F = np.stack([-F, F], axis=1) if n_classes == 2 else F
 
@@ -289,8 +289,8 @@ def test_rows_held_out_are_judged_at_the_scale_that_suits_their_scores(n_classes
         return -np.log(shares[np.arange(20), y[30:]]).mean()
 
     best = minimize_scalar(loss, bounds=(2**-8, 2**1.5), method="bounded").fun
-    assert_allclose(verdict.losses[-1], min(loss(scale) for scale in _stopping.SCALES))
-    assert_allclose(verdict.losses[-1], best, rtol=0.01)
+    assert_allclose(result.losses[-1], min(loss(scale) for scale in _stopping.SCALES))
+    assert_allclose(result.losses[-1], best, rtol=0.01)
 
 
 def test_slow_learning_that_stops_early_errs_less_where_classes_overlap():
@@ -308,16 +308,16 @@ def test_slow_learning_that_stops_early_errs_less_where_classes_overlap():
 def test_every_row_is_held_out_at_most_once_and_every_class_in_its_share(early_stopping):
     labels = np.repeat([0, 1, 2], [40, 20, 12])
     clf = lw.DBoost(early_stopping=early_stopping, validation_fraction=0.25, random_state=0)
-    folds = clf._folds(labels)
-    held_out = np.concatenate([part for _, part in folds])
+    splits = clf._splits(labels)
+    held_out = np.concatenate([part for _, part in splits])
     assert len(np.unique(held_out)) == len(held_out) == (72 if early_stopping == 4 else 18)
-    for train, part in folds:
+    for train, part in splits:
         assert sorted([*train, *part]) == list(range(72))
         assert_allclose(np.bincount(labels[part]), [10, 5, 3], atol=1)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_without_refit_the_mean_of_what_the_folds_learned_decides(n_classes):
+def test_without_refit_the_mean_score_of_the_splits_decides(n_classes):
     D, y = problem(60, n_classes, seed=8)
     options = {"n_rounds": 15, "n_pairs": 5, "max_depth": 2, "early_stopping": 3}
     fitted = boosted(refit=False, **options).fit(D[:40, :40], y[:40])
@@ -329,11 +329,11 @@ def test_without_refit_the_mean_of_what_the_folds_learned_decides(n_classes):
     assert len(fitted.outputs_) == 3 * fitted.n_rounds_
     expected = 0.0
     seeds = np.random.RandomState(0).randint(2**31 - 1, size=4)[1:]
-    for (train, _), seed in zip(fitted._folds(y[:40]), seeds, strict=True):
-        columns = Columns(lw.distances.as_dissimilarity("precomputed"), D[:40, :40])
-        plan, rng = fitted._check_parameters(), np.random.default_rng(seed)
+    for (train, _), seed in zip(fitted._splits(y[:40]), seeds, strict=True):
+        columns = DissimilarityColumns(lw.Precomputed(is_distance=True), D[:40, :40])
+        options_, rng = fitted._check_parameters(), np.random.default_rng(seed)
         with LongWork("boosting") as work:
-            part = boost(columns, train, y[train], fitted.n_rounds_, plan, rng, work)
+            part = boost(columns, train, y[train], fitted.n_rounds_, options_, rng, work)
         scores = part.outputs[np.arange(fitted.n_rounds_), part.leaves(D[40:, part.prototypes])]
         expected = expected + scores.sum(axis=1) / 3
     found = fitted.decision_function(D[40:, :40])
@@ -357,9 +357,9 @@ def test_shares_of_rows_held_out_are_those_of_a_fit_without_them(n_classes):
     assert np.isnan(one_part.validation_shares_).all(axis=1).sum() == 30
 
 
-def test_without_refit_there_is_no_budget_of_prototypes():
+def test_without_refit_there_is_no_limit_of_prototypes():
     D, y = problem(20, 2, seed=0)
-    with pytest.raises(ValueError, match="n_prototypes bounds what recognition reads"):
+    with pytest.raises(ValueError, match="n_prototypes limits the prototypes of one ensemble"):
         boosted(refit=False, early_stopping=3, n_prototypes=5).fit(D, y)
     one_part = boosted(refit=False, early_stopping=np.True_, n_prototypes=5).fit(D, y)
     assert len(one_part.prototypes_) <= 6

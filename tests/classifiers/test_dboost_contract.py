@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -70,11 +70,51 @@ def test_it_works_in_a_pipeline_a_grid_and_with_a_matrix(rows):
     grid = {"dboost__max_depth": [1, 2], "dboost__dissimilarity": ["euclidean", "cityblock"]}
     search = GridSearchCV(steps, grid, cv=2, error_score="raise").fit(X, y)
     assert search.best_score_ > 0.6
-    D = lw.distances.as_dissimilarity("euclidean").pairwise(X)
+    D = lw.from_distance("euclidean").distance(X, X)
     of_matrix = cross_val_score(lw.DBoost("precomputed", 10, random_state=0), D, y, cv=3)
     assert_array_equal(
         of_matrix, cross_val_score(lw.DBoost(n_rounds=10, random_state=0), X, y, cv=3)
     )
+
+
+@pytest.mark.parametrize("norm", ["none", "cosine"])
+def test_similarities_without_a_distance_count_as_negated_scores(rows, norm):
+    X, y = rows
+    s = lw.Bilinear(np.diag([1.0, 2.0, 0.5, 1.0]), norm=norm)
+    fitted = lw.DBoost(s, 15, random_state=0).fit(X, y)
+    assert fitted.dissimilarity_ is s
+    matrix = 40 - lw.similarities.exact_scores(s, X, X)  # differences are all that counts
+    other = lw.DBoost("precomputed", 15, random_state=0).fit(matrix, y)
+    assert_array_equal(fitted.prototypes_, other.prototypes_)
+    assert_allclose(fitted.decision_function(X), other.decision_function(matrix), rtol=1e-9)
+    by_name = lw.DBoost("dot", 15, random_state=0).fit(X, y)
+    plain = lw.DBoost(lw.Bilinear(1.0), 15, random_state=0).fit(X, y)
+    assert_array_equal(by_name.decision_function(X), plain.decision_function(X))
+
+
+def test_a_learned_distance_is_taken_by_boosting_and_by_features(rows, tmp_path):
+    X, y = rows
+    learned = lw.LMNN().fit(X, y)
+    s = learned.similarity_
+    for dissimilarity in (s, learned):
+        fitted = lw.DBoost(dissimilarity, 15, random_state=0).fit(X, y)
+        assert fitted.dissimilarity_ is s
+    mapped = lw.DBoost("euclidean", 15, random_state=0).fit(learned.transform(X), y)
+    assert_array_equal(fitted.prototypes_, mapped.prototypes_)
+    fitted = lw.DBoost(s, 15, random_state=0).fit(X, y)
+    lw.save(fitted, tmp_path / "model")
+    assert_array_equal(lw.load(tmp_path / "model").predict(X), fitted.predict(X))
+    space = lw.DissimilaritySpace(s, 7, random_state=0).fit(X)
+    assert_allclose(space.transform(X), s.distance(X, X[space.prototypes_]))
+
+
+def test_a_matrix_of_similarities_is_taken_as_an_object(rows):
+    X, y = rows
+    S = lw.Bilinear(1.0).score(X, X)
+    fitted = lw.DBoost(lw.Precomputed(), 15, random_state=0).fit(S, y)
+    assert not get_tags(fitted).input_tags.positive_only
+    other = lw.DBoost("precomputed", 15, random_state=0).fit(S.max() - S, y)
+    assert_array_equal(fitted.prototypes_, other.prototypes_)
 
 
 def test_a_clone_has_the_parameters_and_the_dissimilarity_itself():
@@ -86,7 +126,7 @@ def test_a_clone_has_the_parameters_and_the_dissimilarity_itself():
 
 @pytest.mark.parametrize("early_stopping", [False, 2])
 def test_threads_and_calls_change_nothing(rng, early_stopping, monkeypatch):
-    monkeypatch.setattr("likewise.classifiers._boosting._NUMBERS_FOR_THREADS", 1)
+    monkeypatch.setattr("likewise.classifiers._boosting._MIN_PARALLEL_SIZE", 1)
     X, y = rng.normal(size=(300, 3)), np.arange(300) % 3
     options = {"n_rounds": 12, "max_depth": 2, "learning_rate": 0.3, "random_state": 5}
     options["early_stopping"] = early_stopping
@@ -196,17 +236,22 @@ def negative(X):
 @pytest.mark.parametrize(
     ("dissimilarity", "change", "error", "message"),
     [
-        ("precomputed", negative, ValueError, "-0.5 in row 3, column 5, but a dissimilarity must"),
+        ("precomputed", negative, ValueError, "-0.5 in row 3, column 5, but a distance must"),
         ("precomputed", lambda X: np.full((60, 60), np.nan), ValueError, "NaN"),
         ("precomputed", lambda X: np.full((60, 60), np.inf), ValueError, "infinity"),
         ("precomputed", np.abs, ValueError, r"square matrix .* shape \(60, 4\)"),
         ("euclidean", lambda X: np.where(X > 1, np.nan, X), ValueError, "NaN"),
         ("levenshtein", lambda X: X, TypeError, "compares strings, but entry 0 of X"),
         ("tangent", lambda X: X[:, :3], ValueError, "not the pixels of a square image"),
-        (lambda a, b: -1.0, lambda X: X, ValueError, "gave -1.0 on row 0 and item"),
-        (lambda a, b: np.nan, lambda X: X, ValueError, "gave nan on row 0 and item"),
-        (lambda a, b: None, lambda X: X, TypeError, "must return a number, but gave None on row 0"),
-        (lambda a, b: a[9], lambda X: X, ValueError, "failed on row 0 and item .*IndexError"),
+        (lambda a, b: -1.0, lambda X: X, ValueError, "gave -1.0 on query 0 and item"),
+        (lambda a, b: np.nan, lambda X: X, ValueError, "gave nan on query 0 and item"),
+        (
+            lambda a, b: None,
+            lambda X: X,
+            TypeError,
+            "must return a number, but gave None on query 0",
+        ),
+        (lambda a, b: a[9], lambda X: X, ValueError, "failed on query 0 and item .*IndexError"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -232,26 +277,26 @@ def test_labels_that_cannot_be_are_refused(rows, y, message):
 
 def test_a_class_that_cannot_be_held_out_and_kept_is_refused(rows):
     y = np.where(np.arange(60) == 7, "yew", rows[1])
-    with pytest.raises(ValueError, match="one class of y has too few to be in both parts"):
+    with pytest.raises(ValueError, match="one class of y has too few for both training and"):
         lw.DBoost(n_rounds=3, early_stopping=3).fit(rows[0], y)
 
 
 def test_a_matrix_of_the_wrong_width_is_refused_at_predict(rows):
-    D = lw.distances.as_dissimilarity("euclidean").pairwise(rows[0])
+    D = lw.from_distance("euclidean").distance(rows[0], rows[0])
     for model in (lw.DBoost("precomputed", 3), lw.DissimilaritySpace("precomputed")):
         fitted = model.fit(D, rows[1])
         with pytest.raises(ValueError, match=r"X has 59 features, but .* 60 features"):
             (fitted.predict if hasattr(fitted, "predict") else fitted.transform)(D[:, 1:])
 
 
-def test_a_function_that_fails_at_predict_names_the_training_row():
+def test_a_function_that_fails_at_predict_names_the_pair():
     def gap(a, b):
         if a == "bad":
             raise RuntimeError("no such word")
         return abs(len(a) - len(b))
 
     fitted = lw.DBoost(gap, 5, random_state=0).fit(WORDS, LANGUAGES)
-    place = f"row 1 and item {fitted.prototypes_[0]}"
+    place = "query 1 and item 0"
     with pytest.raises(ValueError, match=f"failed on {place}: RuntimeError: no such") as caught:
         fitted.predict(["fine", "bad"])
     assert isinstance(caught.value.__cause__, RuntimeError)
@@ -285,7 +330,7 @@ def test_ctrl_c_keeps_the_rounds_so_far(rows, early_stopping, monkeypatch, usual
 def test_features_are_dissimilarities_to_prototypes(rows):
     X = rows[0]
     space = lw.DissimilaritySpace("cityblock", 7, random_state=1).fit(X)
-    D = lw.distances.as_dissimilarity("cityblock").pairwise(X)
+    D = lw.from_distance("cityblock").distance(X, X)
     assert_array_equal(space.transform(X), D[:, space.prototypes_])
     assert space.get_feature_names_out()[0] == "dissimilarityspace0"
     bells = lw.DissimilaritySpace("cityblock", 7, width=0.5, random_state=1).fit(X)

@@ -187,10 +187,8 @@ def test_a_similarity_that_is_none_is_refused(similarity):
     assert_refuses("similarity must be a name", kind=TypeError, similarity=similarity)
 
 
-def test_a_bare_function_is_asked_which_way_it_points():
-    assert_refuses(
-        "likewise.from_distance .* likewise.from_callable", kind=TypeError, similarity=max
-    )
+def test_what_is_no_similarity_is_refused():
+    assert_refuses("similarity must be a name, a function of two", kind=TypeError, similarity=3)
 
 
 def test_an_unknown_rule_lists_the_known():

@@ -195,7 +195,7 @@ FAILED = {
     "all constant": ("a,class\n1,u\n1,u\n1,v\n1,v\n", "no column is left to learn from"),
     "measurements": (
         "a,class\n" + "".join(f"{i},{i / 7}\n" for i in range(40)),
-        "measurements, it seems",
+        "these look like measurements",
     ),
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import likewise as lw
-from likewise.similarities import NAMED, Similarity
+from likewise.similarities import Similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +108,13 @@ CASES = [
         ITEMS[[0, 1, 3, 4, 5]],
         _EVERY_METRIC,
     ),
-    Case("euclidean", NAMED["euclidean"](), QUERIES, ITEMS, ("euclidean", "inner_product")),
-    Case("cosine", NAMED["cosine"](), QUERIES, ITEMS, ("cosine", "inner_product")),
-    Case("dot", NAMED["dot"](), QUERIES, ITEMS, ("inner_product",)),
-    Case("dice", NAMED["dice"](), QUERIES, ITEMS),
-    Case("jaccard", NAMED["jaccard"](), QUERIES, ITEMS),
+    Case(
+        "euclidean", lw.as_similarity("euclidean"), QUERIES, ITEMS, ("euclidean", "inner_product")
+    ),
+    Case("cosine", lw.as_similarity("cosine"), QUERIES, ITEMS, ("cosine", "inner_product")),
+    Case("dot", lw.as_similarity("dot"), QUERIES, ITEMS, ("inner_product",)),
+    Case("dice", lw.as_similarity("dice"), QUERIES, ITEMS),
+    Case("jaccard", lw.as_similarity("jaccard"), QUERIES, ITEMS),
     Case(
         "one-row-each",
         lw.Mahalanobis(SQUARE),
@@ -137,6 +139,12 @@ CASES = [
     Case("from-callable", lw.from_callable(common_share_of_first), WORDS, FRUITS),
     Case("from-symmetric", lw.from_callable(letters_in_common, symmetric=True), WORDS, FRUITS),
     Case("from-distance", lw.from_distance(length_difference, symmetric=True), WORDS, FRUITS),
-    Case("precomputed", NAMED["precomputed"](), _matrix, _columns),
-    Case("precomputed-distance", NAMED["precomputed_distance"](), _matrix, _columns),
+    Case("cityblock", lw.as_similarity("cityblock"), QUERIES, ITEMS),
+    Case("levenshtein", lw.as_similarity("levenshtein"), WORDS, FRUITS),
+    Case("quantized", lw.distances.quantize("cityblock", [0.4, 1.0]), QUERIES, ITEMS),
+    Case("quantized-similarity", lw.distances.quantize("dot", [-1.0, -0.3]), QUERIES, ITEMS),
+    Case("ranked-average", lw.Ranked(ITEMS, ties="average"), QUERIES, ITEMS),
+    Case("ranked-distance", lw.Ranked(FRUITS, "lcs", ties="average"), WORDS, FRUITS),
+    Case("precomputed", lw.as_similarity("precomputed"), _matrix, _columns),
+    Case("precomputed-distance", lw.as_similarity("precomputed_distance"), _matrix, _columns),
 ]

@@ -73,6 +73,13 @@ def models() -> dict[str, Any]:
         "classifier-energy": lw.SimilarityClassifier(rule="energy").fit(X, y),
         "DBoost": lw.DBoost(n_rounds=10, random_state=0).fit(X, y),
         "dboost-words": lw.DBoost("levenshtein", n_rounds=5, random_state=0).fit(WORDS, KINDS),
+        "dboost-quantized": lw.DBoost(
+            distances.quantize("cityblock", 4), n_rounds=10, random_state=0
+        ).fit(X, y),
+        "dboost-ranked": lw.DBoost(distances.ranked("euclidean"), n_rounds=10, random_state=0).fit(
+            X, y
+        ),
+        "classifier-cityblock": lw.SimilarityClassifier(similarity="cityblock").fit(X, y),
         "dboost-matrix": lw.DBoost("precomputed", n_rounds=5, random_state=0).fit(matrix, y),
         "BalancedWinnow": lw.BalancedWinnow().fit(X > 0, y == 1),
         "LandmarkFeatures": lw.LandmarkFeatures(n_landmarks=7, random_state=0).fit(X),
@@ -85,20 +92,17 @@ def models() -> dict[str, Any]:
         "Ranked": lw.Ranked(X),
         "Naive": lw.Naive(),
         "Precomputed": lw.as_similarity("precomputed_distance"),
-        "FromDissimilarity": lw.as_similarity("cityblock"),
         "ItemOffsets": lw.ItemOffsets(["a", 3], rng.normal(size=(2, 4)), [1.0, 2.0], 0.5, X[0]),
         "TableModel": table,
         "Columns": table.columns,
-        "VectorDistance": distances.as_dissimilarity("chebyshev"),
-        "MatrixDistance": distances.as_dissimilarity("precomputed"),
-        "StringDistance": distances.as_dissimilarity("jaro_winkler"),
-        "SeriesDistance": distances.as_dissimilarity("dtw"),
+        "VectorDistance": lw.as_similarity("chebyshev"),
+        "StringDistance": lw.as_similarity("jaro_winkler"),
+        "SeriesDistance": lw.as_similarity("dtw"),
         "AlignmentDistance": distances.AlignmentDistance(),
-        "TransportDistance": distances.as_dissimilarity("emd"),
+        "TransportDistance": lw.as_similarity("emd"),
         "ImageDistance": distances.ImageDistance(**image),
         "TangentDistance": distances.TangentDistance(**image),
         "QuantizedDistance": distances.quantize("euclidean", 3).fitted(X),
-        "RankedDistance": distances.ranked("euclidean").fitted(X),
     }
     for engine in ("exact", "faiss", "usearch"):
         index = lw.Index(made["Bilinear"], engine, offsets=made["ItemOffsets"])
@@ -148,14 +152,15 @@ def answers(name: str, model: Any) -> dict[str, np.ndarray]:
     if getattr(model, "similarities_", None) is not None:
         found["scores"] = [each.score(Q, Q) for each in model.similarities_]
     similarity = getattr(model, "similarity_", model)
-    if hasattr(similarity, "score_pairs") and name not in _MATRIX:
+    if name == "RankedDistance":
+        found["distances"] = similarity.closer(Q, Q)
+    elif name.endswith("Distance") and name not in _MATRIX:
+        found["distances"] = similarity.distance(Q, Q)
+    elif hasattr(similarity, "score_pairs") and name not in _MATRIX:
         found["score"] = similarity.score(Q, Q)
-    elif hasattr(similarity, "pairwise") and name not in _MATRIX:
-        found["distances"] = similarity.pairwise(Q, Q)
     if name in ("MatrixDistance", "Precomputed"):
-        items = np.arange(60)
-        scored = similarity.pairwise(Q, items) if name == "MatrixDistance" else None
-        found["distances"] = similarity.score(Q, items) if scored is None else scored
+        sign = -1 if name == "MatrixDistance" else 1
+        found["distances"] = sign * similarity.score(Q, np.arange(60))
     return {key: _dense(value) for key, value in found.items()}
 
 
@@ -168,7 +173,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     warnings.simplefilter("ignore")
     made = models()
-    inner = {"DiagonalState", "FactoredState", "OasisState", "Index"}
+    inner = {"DiagonalState", "FactoredState", "OasisState", "RidgeBelief", "Index"}
     missing = set(HOMES) - set(made) - inner
     assert not missing, missing
     for name, model in made.items():

@@ -146,7 +146,7 @@ GOOD = {"X": np.eye(3), "y": np.arange(3)}
         (GOOD | {"n_train": np.array(3)}, "n_train is 3 and should be from 1 to 2"),
         (GOOD | {"is_train": np.ones(2, dtype=bool)}, "is_train should be 3 booleans"),
         (GOOD | {"feature_names": np.array(["a"])}, "1 feature_names for 3 columns"),
-        (GOOD | {"target_names": np.array(["a", "b"])}, "none of the 2 target_names names"),
+        (GOOD | {"target_names": np.array(["a", "b"])}, "outside the 2 target_names"),
         ({"frames": np.eye(3), "y": np.arange(1)}, "there is no offsets"),
         (
             {"frames": np.eye(3), "offsets": np.array([0, 2]), "y": np.arange(1)},

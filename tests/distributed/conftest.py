@@ -1,4 +1,4 @@
-"""A real cluster of processes, started once, and rows in every place they can lie in."""
+"""Rows in every kind of source that a cluster can read."""
 
 import numpy as np
 import pytest
@@ -8,39 +8,23 @@ import likewise as lw
 pytest.importorskip("distributed", reason="needs the extra dask")
 
 
-def started_cluster(n_workers):
-    from distributed import LocalCluster
-
-    return LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address="127.0.0.1:0",
-        silence_logs=50,
-    )
+@pytest.fixture(scope="session")
+def client(dask_client):
+    return dask_client
 
 
-@pytest.fixture(scope="package")
-def client():
-    """Return a client of two worker processes."""
-    from distributed import Client
-
-    with started_cluster(2) as cluster, Client(cluster, set_as_default=False) as client:
-        yield client
-
-
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def digits():
     data = lw.datasets.load("digits")
     return data.X[:900].astype(np.float64), data.y[:900]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def triplets(digits):
     return lw.supervision.LabelTriplets(digits[1]).draw(6000, np.random.default_rng(0))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory, digits, triplets):
     """Return a folder with the digits and their triplets as NPY and as several Parquet files."""
     X, y = digits

@@ -1,6 +1,7 @@
 """Items that were learned from and new ones are measured apart."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_array, csr_array
+from tests.distributed.inline import run_inline
 from tests.oracles import seen_new as oracle
 
 import likewise as lw
@@ -216,7 +218,8 @@ def test_the_distributed_version_measures_the_same(by_labels, among_themselves, 
     arguments = {**truth, "trained_on": labels < 4, "depth": 3}
     expected = lw.evaluate_retrieval("cosine", rows, items, **arguments)
     monkeypatch.setattr(_ranking, "_NUMBERS_IN_BLOCK", 300)
-    found = lw.distributed.evaluate_retrieval("cosine", rows, items, **arguments, n_jobs=2)
+    with run_inline():
+        found = lw.evaluate_retrieval("cosine", rows, items, **arguments)
     assert_equal_reports(found, expected)
 
 
@@ -281,13 +284,11 @@ def test_the_report_reads_as_a_table_of_three_columns(rng):
         ([[1, 0], [1]], ValueError, "trained_on must be a mask of items or rows of grades: "),
     ],
 )
-@pytest.mark.parametrize(
-    "evaluate", [lw.evaluate_retrieval, lw.distributed.evaluate_retrieval], ids=["plain", "spread"]
-)
-def test_bad_input_is_refused_by_name(evaluate, trained_on, kind, sentence):
+@pytest.mark.parametrize("run", [nullcontext, run_inline], ids=["plain", "distributed"])
+def test_bad_input_is_refused_by_name(run, trained_on, kind, sentence):
     rows = np.arange(12.0).reshape(6, 2)
-    with pytest.raises(kind, match=sentence):
-        evaluate("euclidean", rows, labels=[0, 0, 0, 1, 1, 1], trained_on=trained_on)
+    with run(), pytest.raises(kind, match=sentence):
+        lw.evaluate_retrieval("euclidean", rows, labels=[0, 0, 0, 1, 1, 1], trained_on=trained_on)
 
 
 def test_no_training_query_means_that_nothing_was_seen(rng):

@@ -24,12 +24,8 @@ def index(request):
 @pytest.mark.parametrize(
     ("error", "sentence", "options"),
     [
-        (
-            TypeError,
-            "similarity must be a similarity, such as .* but a str",
-            {"similarity": "cosine"},
-        ),
-        (TypeError, "similarity must be a similarity", {"similarity": np.eye(3)}),
+        (ValueError, "similarity must be one of .* Did you mean 'cosine'", {"similarity": "cosin"}),
+        (TypeError, "similarity must be a name, a function of", {"similarity": np.eye(3)}),
         (
             ValueError,
             "engine must be one of .* 'fais' was given. Did you mean 'faiss'",

@@ -485,7 +485,7 @@ def test_widths_stay_what_they_were(make):
     with pytest.raises(ValueError, match="items has 5 columns, but 4 are needed"):
         model.partial_fit_triplets([[0, 1, 2]], np.ones((3, 2)), csr_array(np.ones((3, 5))))
     with pytest.raises(
-        ValueError, match="X has 2 features, but what was learned compares 2 with 4"
+        ValueError, match="X has 2 features, but the learned form compares 2 with 4"
     ):
         model.partial_fit(np.ones((4, 2)), [0, 0, 1, 1])
     square = make().partial_fit(np.eye(4), [0, 0, 1, 1])
@@ -594,7 +594,7 @@ def test_ctrl_c_keeps_what_was_learned_from_triplets(rng, monkeypatch, usual_han
     rows = rng.normal(size=(30, 4))
     triplets = rng.integers([30, 15, 15], size=(50_000, 3)) + np.array([0, 0, 15])
     pressing(monkeypatch, "oasis_dense", 5)
-    with pytest.warns(InterruptedWarning, match="kept: what was learned so far"):
+    with pytest.warns(InterruptedWarning, match="kept: the state learned so far"):
         model = lw.OASIS().fit_triplets(triplets, rows)
     seen = model.n_triplets_seen_
     assert 0 < seen < 50_000

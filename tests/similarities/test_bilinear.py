@@ -11,7 +11,6 @@ from tests.oracles import similarities as oracle
 
 import likewise as lw
 from likewise.exceptions import NotFoldableError
-from likewise.similarities import NAMED
 
 NORMS = ("none", "cosine", "dice", "jaccard")
 IN_UNIT_INTERVAL = (0.0, 0.25, 0.5, 1.0)
@@ -44,8 +43,8 @@ def test_score_is_the_printed_formula(problem):
 def test_binary_rows_get_the_dice_and_jaccard_of_sets():
     a, b = {0, 1, 2}, {1, 2, 3, 4}
     Q, P = (np.isin(np.arange(6), list(members))[None].astype(float) for members in (a, b))
-    assert_allclose(NAMED["dice"]().score(Q, P), 2 * len(a & b) / (len(a) + len(b)))
-    assert_allclose(NAMED["jaccard"]().score(Q, P), len(a & b) / len(a | b))
+    assert_allclose(lw.as_similarity("dice").score(Q, P), 2 * len(a & b) / (len(a) + len(b)))
+    assert_allclose(lw.as_similarity("jaccard").score(Q, P), len(a & b) / len(a | b))
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -116,7 +115,7 @@ def test_items_of_another_length_are_refused_where_the_index_sees_lengths():
 def test_a_zero_item_is_refused_where_the_index_is_euclidean():
     """Its distance to the query is |q'|, which is nearer than items that score higher."""
     P = np.array([[0.3, 1.0], [0.0, 0.0]])
-    s = NAMED["cosine"]()
+    s = lw.as_similarity("cosine")
     with pytest.raises(NotFoldableError, match="row 1 of P, which is zero"):
         s.fold_items(P, "euclidean")
     assert_array_equal(s.fold_items(P, "inner_product")[1], [0.0, 0.0])
@@ -178,7 +177,7 @@ def test_values_for_which_a_norm_is_not_defined_are_refused(form, norm, value, m
 
 
 def test_dice_takes_values_above_one():
-    assert_allclose(NAMED["dice"]().score([[2.0]], [[3.0]]), 2 * 6 / 5)
+    assert_allclose(lw.as_similarity("dice").score([[2.0]], [[3.0]]), 2 * 6 / 5)
 
 
 def test_an_unknown_metric_is_refused_with_the_known_ones():

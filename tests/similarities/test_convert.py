@@ -21,7 +21,6 @@ from sklearn.preprocessing import (
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 import likewise as lw
-from likewise.similarities import NAMED
 
 X, y = load_iris(return_X_y=True)
 
@@ -95,7 +94,7 @@ def test_one_that_is_not_fitted_is_refused():
 
 
 def test_a_transformer_of_unknown_width_is_refused():
-    with pytest.raises(TypeError, match="Normalizer does not say how many features it takes"):
+    with pytest.raises(TypeError, match="Normalizer does not have n_features_in_"):
         lw.as_similarity(Normalizer())
 
 
@@ -107,24 +106,51 @@ def test_a_learner_gives_its_similarity_and_a_similarity_itself():
     assert lw.as_similarity(Learner.similarity_) is Learner.similarity_
 
 
-@pytest.mark.parametrize("name", NAMED)
-def test_each_name_is_a_similarity(name):
-    assert repr(lw.as_similarity(name)) == repr(NAMED[name]())
+@pytest.mark.parametrize(
+    ("name", "meaning", "as_distance"),
+    [
+        ("euclidean", "Mahalanobis(L=1.0)", "VectorDistance(metric='euclidean')"),
+        ("cosine", "Bilinear(W=1.0, norm='cosine')", "VectorDistance(metric='cosine')"),
+        ("dice", "Bilinear(W=2.0, norm='dice')", "VectorDistance(metric='dice')"),
+        ("jaccard", "Bilinear(W=1.0, norm='jaccard')", "VectorDistance(metric='jaccard')"),
+        ("dot", "Bilinear(W=1.0, norm='none')", "Bilinear(W=1.0, norm='none')"),
+        ("precomputed", "Precomputed(is_distance=False)", "Precomputed(is_distance=True)"),
+        ("precomputed_distance", "Precomputed(is_distance=True)", "Precomputed(is_distance=True)"),
+        ("cityblock", "VectorDistance(metric='cityblock')", "VectorDistance(metric='cityblock')"),
+        ("dtw", "SeriesDistance()", "SeriesDistance()"),
+    ],
+)
+def test_a_name_has_a_meaning_and_one_where_a_distance_is_expected(name, meaning, as_distance):
+    assert repr(lw.as_similarity(name)) == meaning
+    assert repr(lw.as_similarity(name, is_distance=True)) == as_distance
+    if name != "dot":
+        assert repr(lw.from_distance(name)) == as_distance
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones_and_the_nearest():
-    with pytest.raises(ValueError, match=r"'euclidean', 'cosine', 'dot'.*Did you mean 'cosine'\?"):
+    with pytest.raises(ValueError, match=r"'euclidean', 'cosine', 'dice'.*Did you mean 'cosine'\?"):
         lw.as_similarity("cosin")
     with pytest.raises(ValueError, match=r"but 'zzz' was given\.$"):
         lw.as_similarity("zzz")
+    with pytest.raises(ValueError, match=r"^distance must be one of.*Did you mean 'levenshtein'"):
+        lw.from_distance("levenstein")
 
 
-def test_a_bare_function_is_asked_which_way_it_points():
-    with pytest.raises(TypeError, match=r"likewise\.from_distance.*likewise\.from_callable"):
-        lw.as_similarity(lambda a, b: 0.0)
+def test_a_bare_function_is_a_similarity_or_a_distance_where_one_is_expected():
+    similarity = lw.as_similarity(max)
+    assert (similarity.has_distance, similarity.score([1], [2]).item()) == (False, 2)
+    for distance in (lw.as_similarity(max, is_distance=True), lw.from_distance(max)):
+        assert (distance.has_distance, distance.score([1], [2]).item()) == (True, -2)
 
 
-@pytest.mark.parametrize("source", [None, 3, [1.0], np.eye(2), object()])
+def test_from_distance_returns_a_distance_as_it_is_and_refuses_others():
+    for similarity in (lw.Mahalanobis(2.0), lw.from_distance(max, symmetric=True)):
+        assert lw.from_distance(similarity) is similarity
+    with pytest.raises(ValueError, match=r"distance must be a distance, but Bilinear.* has none"):
+        lw.from_distance(lw.Bilinear(1.0))
+
+
+@pytest.mark.parametrize("source", [None, 3, [1.0], np.eye(2), object(), dict])
 def test_anything_else_is_refused(source):
-    with pytest.raises(TypeError, match="similarity must be a name, a similarity or a fitted"):
+    with pytest.raises(TypeError, match="similarity must be a name, a function of two objects, a"):
         lw.as_similarity(source)

@@ -33,7 +33,7 @@ def test_a_distance_is_negated():
 def test_a_similarity_function_has_no_distance():
     s = returning(1.0)
     assert not s.has_distance
-    with pytest.raises(TypeError, match="has no distance: it was made from a similarity"):
+    with pytest.raises(TypeError, match=r"Function.*, is_distance=False. has no distance"):
         s.distance([1], [2])
 
 
@@ -64,7 +64,7 @@ def test_what_is_not_finite_is_refused_with_the_pair(value):
 
 def test_a_negative_distance_is_refused_with_the_pair():
     s = lw.from_distance(lambda q, p: q - p)
-    with pytest.raises(ValueError, match=r"must not be negative, but was -1.0 on query 1 and item"):
+    with pytest.raises(ValueError, match=r"not negative, but .* gave -1.0 on query 1 and item"):
         s.score([5, 2], [3])
 
 
@@ -112,7 +112,8 @@ def test_no_objects_and_sparse_rows_are_refused():
         returning(1.0).score([[1.0]], csr_array(np.eye(2)))
 
 
-@pytest.mark.parametrize("make", [lw.from_callable, lw.from_distance])
-def test_what_cannot_be_called_is_refused(make):
+def test_what_cannot_be_called_is_refused():
     with pytest.raises(TypeError, match="function must be callable on two objects, but 3"):
-        make(3)
+        lw.from_callable(3)
+    with pytest.raises(TypeError, match=r"distance must be .* a function of two objects.*, but 3"):
+        lw.from_distance(3)

@@ -30,14 +30,25 @@ def test_distances_are_negated():
 
 
 def test_similarities_have_no_distance():
-    with pytest.raises(TypeError, match="has no distance: its matrix holds similarities"):
+    with pytest.raises(TypeError, match=r"is_distance=False. has no distance"):
         lw.Precomputed().distance(MATRIX, [0])
 
 
 def test_similarities_may_be_negative_and_distances_may_not():
     assert_array_equal(lw.Precomputed().score([[-1.0]], [0]), [[-1.0]])
+    s = lw.Precomputed(is_distance=True)
     with pytest.raises(ValueError, match=r"Q holds -1 in row 0, column 1.*must not be negative"):
-        lw.Precomputed(is_distance=True).score([[0.0, -1.0]], [0])
+        s.check_queries([[0.0, -1.0]])
+    for use in (s.score, s.score_pairs, lambda Q, P: s.neighbors(Q, P, 1)):
+        with pytest.raises(ValueError, match=r"not negative, but .* gave -1.0 on query 0 and item"):
+            use([[0.0, -1.0]], [1])
+
+
+def test_only_the_columns_of_the_items_are_read():
+    for s in (lw.Precomputed(), lw.Precomputed(is_distance=True)):
+        assert_array_equal(abs(s.score([[2.0, np.nan, -1.0]], [0])), [[2.0]])
+        with pytest.raises(ValueError, match=r"finite.* gave nan on query 0 and item 1"):
+            s.score([[2.0, np.nan, -1.0]], [0, 1])
 
 
 @pytest.mark.parametrize(("columns", "named"), [([0, 3], 3), ([-1], -1)])

@@ -11,7 +11,7 @@ from tests.oracles import landmarks as oracle
 
 import likewise as lw
 from likewise._threads import limit_threads
-from likewise.similarities import _counts, _search, similarity_among
+from likewise.similarities import _ranked, _search, similarity_among
 
 
 @given(
@@ -49,7 +49,7 @@ def test_blocks_and_threads_do_not_change_a_rank(rng, monkeypatch):
         "_QUERIES_IN_COUNT": 3,
     }.items():
         monkeypatch.setattr(_search, name, size)
-    monkeypatch.setattr(_counts, "_THRESHOLDS_AT_A_TIME", 1000)
+    monkeypatch.setattr(_ranked, "_THRESHOLDS_AT_A_TIME", 1000)
     for n_threads in (1, 2):
         with limit_threads(n_threads):
             assert_array_equal(lw.Ranked(S).score(S, S[:50]), expected)
@@ -123,7 +123,9 @@ def test_the_sample_is_a_copy_that_cannot_change(rng):
         (lambda: lw.Ranked([]), ValueError, "S"),
         (lambda: lw.Ranked([[np.nan]]), ValueError, "S holds NaN"),
         (lambda: lw.Ranked([[1.0]]).score([[1.0, 2.0]], [[1.0, 2.0]]), ValueError, "Q has 2 col"),
-        (lambda: lw.Naive("cosine"), ValueError, "must have a distance"),
+        (lambda: lw.Naive("cosine"), ValueError, "must have a distance d, but"),
+        (lambda: lw.Ranked([[1.0]], ties="max"), ValueError, "ties must be one of 'min', 'avera"),
+        (lambda: lw.Ranked(None).score([[1.0]], [[1.0]]), ValueError, r"S is None.*fitted\(X\)"),
         (lambda: similarity_among("rankd", [[1.0]]), ValueError, "Did you mean 'ranked'"),
         (lambda: similarity_among(3, [[1.0]]), TypeError, "similarity must be a name"),
     ],

@@ -101,7 +101,7 @@ def test_pictures_beside_the_table_are_found(tmp_path):
         ("x.feather", "not feather", r"cannot be read as \.feather"),
         ("x.npz", "not npz", "x.npz"),
         ("x.svm", "not svmlight", "cannot be read as svmlight"),
-        ("x.xlsx", "anything", r"ends in '.xlsx', and one of \.csv"),
+        ("x.xlsx", "anything", r"ends in '.xlsx'; one of \.csv"),
     ],
 )
 def test_what_is_no_table_gets_a_sentence(tmp_path, name, content, message):
@@ -123,7 +123,7 @@ def test_what_is_not_there_gets_the_nearest_name(tmp_path):
 def test_measurements_are_no_classes(tmp_path, rng):
     path = tmp_path / "x.csv"
     pd.DataFrame({"a": range(50), "y": rng.normal(size=50)}).to_csv(path, index=False)
-    with pytest.raises(ValueError, match="'y' has 50 different numbers in 50 rows: measurements"):
+    with pytest.raises(ValueError, match="'y' has 50 different numbers in 50 rows: these look like"):
         read_table(path, target="y")
     pd.DataFrame({"a": [1, 2], "y": [1.0, 2.0]}).to_csv(path, index=False)
     assert read_table(path, target="y").labels.dtype.kind == "i"

@@ -70,7 +70,7 @@ def test_queries_may_have_columns_of_their_own(rng):
     )
     expected = learner.similarity_.score(queries, items)
     np.testing.assert_array_equal(model.score(queries, items), expected)
-    with pytest.raises(ValueError, match="learned without labels"):
+    with pytest.raises(ValueError, match="fitted without labels"):
         model.predict(items)
 
 

@@ -96,13 +96,13 @@ def boost(words: list[str], X: np.ndarray, y: list[str]) -> np.ndarray:
 
 def compare_objects(words: list[str], X: np.ndarray) -> np.ndarray:
     """Compare by a name, a function, or in levels."""
-    edits = lw.distances.as_dissimilarity("levenshtein")
-    assert_type(edits, lw.distances.Dissimilarity)
-    lw.distances.as_dissimilarity(lambda a, b: abs(len(a) - len(b))).pairwise(words)
+    edits = lw.as_similarity("levenshtein")
+    assert_type(edits, lw.Similarity)
+    assert_type(lw.from_distance("dtw"), lw.Similarity)
+    lw.from_distance(lambda a, b: abs(len(a) - len(b))).distance(words, words)
     levels = lw.distances.quantize("euclidean", 5).fitted(X)
-    lw.distances.ranked(lw.distances.TangentDistance((4, 4))).fitted(X).pairwise(X, X)
-    lw.as_similarity(levels)
-    return edits.pairwise(words, words) + levels.pairwise(X)
+    assert_type(lw.distances.ranked(lw.distances.TangentDistance((4, 4))).fitted(X), lw.Ranked)
+    return edits.distance(words, words) + levels.distance(X, X)
 
 
 def use(similarity: lw.Similarity, Q: np.ndarray, P: np.ndarray) -> float:
@@ -218,21 +218,20 @@ def measure(gains: np.ndarray, n_relevant: np.ndarray) -> None:
     assert_type(lw.metrics.majority_votes(gains, n_classes=3), np.ndarray)
 
 
-def spread_out(X: np.ndarray, y: np.ndarray, triplets: np.ndarray, client: Any) -> np.ndarray:
-    """Do the same on a cluster, or on threads."""
-    aroma = lw.distributed.AROMA(r=0.1, client=client, n_rounds=10, checkpoint="rounds.safetensors")
-    aroma.fit_triplets(triplets, X)
-    lw.distributed.OASIS(n_jobs=2, shard_size=1000).fit(X, y)
-    assert_type(lw.distributed.LMNN(client=client).fit(X, y), lw.distributed.LMNN)
-    lw.distributed.LandmarkFeatures(sample_size=100).fit("rows.npy").transform(X, out="out.npy")
-    items = lw.distributed.read_parquet("items", ["a", "b"])
-    assert_type(lw.distributed.neighbors(aroma, X, items, 5, client=client), lw.Matches)
-    found = lw.distributed.evaluate_retrieval("cosine", X, labels=y, n_jobs=2)
-    assert_type(found, lw.RetrievalReport)
-    knn = lw.distributed.spread(lw.SimilarityClassifier(), client)
-    lost: type[ConnectionError] = lw.exceptions.ClusterLostError
-    assert issubclass(lost, OSError)
-    return lw.distributed.SimilarityClassifier(knn.learner).fit(X, y).predict("rows.npy")
+def on_a_cluster(X: np.ndarray, y: np.ndarray, triplets: np.ndarray, client: Any) -> np.ndarray:
+    """Do the same on a cluster."""
+    with lw.distributed.run_on(client, 10, 1000, checkpoint="rounds.safetensors") as run:
+        aroma = lw.AROMA(r=0.1).fit_triplets(triplets, X)
+        assert_type(run.finished_rounds, list[dict[str, Any]])
+    with lw.distributed.run_on(4):
+        assert_type(lw.LMNN().fit(X, y), lw.LMNN)
+        lw.LandmarkFeatures(sample_size=100).fit("rows.npy").transform(X, out="out.npy")
+        items = lw.distributed.read_parquet("items", ["a", "b"])
+        assert_type(aroma.similarity_.neighbors(X, items, 5), lw.Matches)
+        assert_type(lw.evaluate_retrieval("cosine", X, labels=y), lw.RetrievalReport)
+        lost: type[ConnectionError] = lw.exceptions.ClusterLostError
+        assert issubclass(lost, OSError)
+        return lw.SimilarityClassifier().fit(X, y).predict("rows.npy")
 
 
 def open_data() -> list[str]:

@@ -1,6 +1,7 @@
 """Model files, and how a file is written whole or not at all."""
 
 from likewise._files._models import from_bytes, load, save, to_bytes
+from likewise._files._npy import write_npy
 from likewise._files._place import check_place, whole_file
 
-__all__ = ["check_place", "from_bytes", "load", "save", "to_bytes", "whole_file"]
+__all__ = ["check_place", "from_bytes", "load", "save", "to_bytes", "whole_file", "write_npy"]

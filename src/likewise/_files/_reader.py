@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise._files._classes import FITTED_NAME, class_named
+from likewise._files._classes import FITTED_NAME, builder
 from likewise.exceptions import ModelFileError
 
 _DEEPEST = 20  # levels of nesting in the header's JSON
@@ -45,12 +45,12 @@ class Reader:
     def _object(self, parts: Any) -> Any:
         if not isinstance(parts, dict):
             raise ModelFileError("an object in it has no parts.")
-        kind = class_named(parts.get("class"))
+        build = builder(parts.get("class"))
         parameters = self._mapping(parts.get("parameters"))
         try:
-            model = getattr(kind, "_from_file", kind)(**parameters)
+            model = build(parameters)
         except (TypeError, ValueError, KeyError) as error:
-            raise ModelFileError(f"its {kind.__name__} cannot be made: {error}") from error
+            raise ModelFileError(f"its {parts['class']} cannot be built: {error}") from error
         if "fitted" in parts:
             self._fit(model, self._mapping(parts["fitted"]))
         return model

@@ -1,4 +1,4 @@
-"""Boosting of splits by pairs of examples: how pairs are drawn, trees grown, examples reweighed."""
+"""Boosting of splits by pairs of examples: drawing pairs, growing trees, reweighting examples."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ import numpy as np
 from likewise import kernels
 from likewise._progress import LongWork
 from likewise._threads import for_each, slices
-from likewise.similarities.distances import Columns
+from likewise.similarities import DissimilarityColumns
 
 _N_BINS = 128
-_ROWS_FOR_EXACT = 80  # up to here sorting is as quick
+_MAX_EXACT_ROWS = 80  # up to this number sorting is as fast
 _PAIRS_IN_BLOCK = 8
-_NUMBERS_FOR_THREADS = 1_000_000  # weights times pairs, below which threads cost too much
-_LABELS_IN_VECTOR = 4  # weights that the processor adds at once
-_NO_SPLIT = np.inf  # a threshold that every f is below
+_MIN_PARALLEL_SIZE = 1_000_000  # weights times pairs, below which threads do not pay off
+_LABELS_IN_VECTOR = 4  # SIMD width: weights added in one instruction
+_NO_SPLIT = np.inf  # a threshold that no f exceeds
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How to boost; see `DBoost`, whose parameters these are."""
+class BoostingOptions:
+    """Parameters of `DBoost` that one ensemble depends on."""
 
     n_pairs: int
     n_prototypes: int | None
@@ -35,11 +35,11 @@ class Ensemble:
 
     Attributes
     ----------
-    prototypes : (n_prototypes,) int64, the rows whose dissimilarities are read
+    prototypes : (n_prototypes,) int64, row numbers
     firsts, seconds : (n_trees, n_nodes) int64, x′ and x″ as positions in `prototypes`
     thresholds : (n_trees, n_nodes) float64
     outputs : (n_trees, n_leaves, n_labels) float64
-    history : list of dict, one a round
+    history : list of dict, one per round
     """
 
     prototypes: np.ndarray
@@ -50,45 +50,45 @@ class Ensemble:
     history: list[dict[str, float]]
 
     def leaves(self, distances: np.ndarray) -> np.ndarray:
-        """Return in which leaf of each tree each example ends, from distances to prototypes."""
-        found = np.empty((len(distances), len(self.firsts)), dtype=np.int64)
-        kernels.find_leaves(distances, self.firsts, self.seconds, self.thresholds, found)
-        return found
+        """Return the leaf of each example in each tree, from distances to prototypes."""
+        leaves = np.empty((len(distances), len(self.firsts)), dtype=np.int64)
+        kernels.find_leaves(distances, self.firsts, self.seconds, self.thresholds, leaves)
+        return leaves
 
 
 def boost(
-    columns: Columns,
+    columns: DissimilarityColumns,
     rows: np.ndarray,
     labels: np.ndarray,
     n_rounds: int,
-    plan: Plan,
+    options: BoostingOptions,
     rng: np.random.Generator,
     work: LongWork,
 ) -> Ensemble:
-    """Boost trees on some of the rows, by the real AdaBoost.MH of Schapire and Singer.
+    """Boost trees on the given rows by the real AdaBoost.MH of Schapire and Singer.
 
     Parameters
     ----------
     columns : dissimilarities of all rows
-    rows : (n,) int64, which rows train
-    labels : (n,) int64 from 0, their classes
+    rows : (n,) int64, numbers of the training rows
+    labels : (n,) int64, their classes, from 0
     """
     n, n_classes = len(rows), int(labels.max()) + 1
-    targets, n_labels = targets_of(labels, n_classes)
+    targets, n_labels = label_targets(labels, n_classes)
     weights = np.full((n, n_labels), 1 / (n * n_labels))
     scores = np.zeros((n, n_labels))
     smoothing = 1 / (n * n_labels)
     masses = np.full(n, 1 / n)
-    grower = _Grower(columns, rows, labels, targets, weights, masses, plan, rng)
+    grower = _Grower(columns, rows, labels, targets, weights, masses, options, rng)
     outputs, history = [], []
     bound = 1.0
     for number in range(1, n_rounds + 1):
         leaves = grower.grow()
-        positive, total = np.zeros((2, 2**plan.max_depth, n_labels))
+        positive, total = np.zeros((2, 2**options.max_depth, n_labels))
         kernels.leaf_weights(leaves, targets, weights, positive, total)
         negative = np.maximum(total - positive, 0.0)
         output = np.log((positive + smoothing) / (negative + smoothing)) / 2
-        output *= plan.learning_rate
+        output *= options.learning_rate
         normaliser, n_wrong = kernels.reweigh(leaves, targets, output, weights, scores, masses)
         outputs.append(output)
         bound *= normaliser
@@ -108,17 +108,16 @@ def boost(
     return Ensemble(prototypes, firsts, seconds, thresholds, np.array(outputs), history)
 
 
-def targets_of(labels: np.ndarray, n_classes: int) -> tuple[np.ndarray, int]:
-    """Return for which label each example is positive (−1: for none), and the number of labels.
+def label_targets(labels: np.ndarray, n_classes: int) -> tuple[np.ndarray, int]:
+    """Return the positive label of each example (−1 for none), and the number of labels.
 
-    Two classes need one label, whose sign tells them apart: the second label of AdaBoost.MH would
-    be its mirror image.
+    Two classes need only one label: the second label of AdaBoost.MH would be its mirror image.
     """
     return (labels - 1, 1) if n_classes == 2 else (labels, n_classes)
 
 
-def winners(scores: np.ndarray) -> np.ndarray:
-    """Return the class that the scores of an example's labels speak for."""
+def predicted_classes(scores: np.ndarray) -> np.ndarray:
+    """Return the class with the highest score of each example."""
     if scores.shape[1] == 1:
         return (scores[:, 0] > 0).astype(np.int64)
     best: np.ndarray = scores.argmax(axis=1)
@@ -126,33 +125,33 @@ def winners(scores: np.ndarray) -> np.ndarray:
 
 
 class _Grower:
-    """Grows a tree at a time under weights that change between trees, and remembers them."""
+    """Grows trees, one at a time, under weights that change between trees."""
 
     def __init__(
         self,
-        columns: Columns,
+        columns: DissimilarityColumns,
         rows: np.ndarray,
         labels: np.ndarray,
         targets: np.ndarray,
         weights: np.ndarray,
         masses: np.ndarray,
-        plan: Plan,
+        options: BoostingOptions,
         rng: np.random.Generator,
     ) -> None:
         self._columns, self._rows, self._labels = columns, rows, labels
         self._targets, self._weights, self._masses = targets, weights, masses
-        self._plan, self._rng = plan, rng
+        self._options, self._rng = options, rng
         n_labels = weights.shape[1]
         width = 1 if n_labels == 1 else -(-n_labels // _LABELS_IN_VECTOR) * _LABELS_IN_VECTOR
-        self._wide = np.empty((len(rows), width))  # weights as the search wants them
-        self._by_class = np.argsort(labels, kind="stable")  # in which order pairs are drawn
+        self._wide = np.empty((len(rows), width))  # weights, padded for the search
+        self._by_class = np.argsort(labels, kind="stable")  # order in which pairs are drawn
         self._nodes: list[tuple[int, int, float]] = []
-        self.used: dict[int, None] = {}  # places in `rows`, in the order in which they were chosen
+        self.used: dict[int, None] = {}  # positions in `rows`, in order of first use
 
     def grow(self) -> np.ndarray:
-        """Grow a tree; return in which of its leaves each example ends."""
+        """Grow a tree and return the leaf of each example."""
         members = [np.arange(len(self._rows))]
-        for _ in range(self._plan.max_depth):
+        for _ in range(self._options.max_depth):
             halves = [self._split(part) for part in members]
             members = [half for pair in halves for half in pair]
         leaves = np.empty(len(self._rows), dtype=np.int64)
@@ -161,9 +160,9 @@ class _Grower:
         return leaves
 
     def trees(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the prototypes' rows, and the trees in terms of them."""
+        """Return the prototypes' row numbers, and the trees in terms of their positions."""
         used = np.array(sorted(self.used))
-        n_nodes = 2**self._plan.max_depth - 1
+        n_nodes = 2**self._options.max_depth - 1
         firsts, seconds = (
             np.searchsorted(used, [node[side] for node in self._nodes]).reshape(-1, n_nodes)
             for side in (0, 1)
@@ -172,43 +171,43 @@ class _Grower:
         return self._rows[used], firsts, seconds, thresholds
 
     def _split(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Split some of the examples by the best of the pairs drawn for them."""
+        """Split examples by the best of the pairs drawn for them."""
         labels = self._labels[members]
         if len(members) == 0 or (labels == labels[0]).all():
-            anyone = next(iter(self.used), 0)
-            self.used[anyone] = None
-            self._nodes.append((anyone, anyone, _NO_SPLIT))
+            prototype = next(iter(self.used), 0)
+            self.used[prototype] = None
+            self._nodes.append((prototype, prototype, _NO_SPLIT))
             return members, members[:0]
-        pool = self._to_draw_from(members)
-        pairs = draw_pairs(self._labels[pool], self._masses[pool], self._plan.n_pairs, self._rng)
+        pool = self._candidates(members)
+        pairs = draw_pairs(self._labels[pool], self._masses[pool], self._options.n_pairs, self._rng)
         firsts, seconds = pool[pairs]
-        places = self._columns.places(self._rows[np.concatenate([firsts, seconds])])
-        best, threshold = self._best(places[: len(firsts)], places[len(firsts) :], members)
+        positions = self._columns.positions(self._rows[np.concatenate([firsts, seconds])])
+        best, threshold = self._best(positions[: len(firsts)], positions[len(firsts) :], members)
         first, second = int(firsts[best]), int(seconds[best])
         self.used[first] = self.used[second] = None
         self._nodes.append((first, second, threshold))
         values, rows = self._columns.values, self._rows[members]
-        to_first, to_second = values[places[best]], values[places[len(firsts) + best]]
+        to_first, to_second = values[positions[best]], values[positions[len(firsts) + best]]
         beyond = to_first[rows] - to_second[rows] > threshold
         return members[~beyond], members[beyond]
 
-    def _to_draw_from(self, members: np.ndarray) -> np.ndarray:
-        """Return which examples may make a pair, class by class.
+    def _candidates(self, members: np.ndarray) -> np.ndarray:
+        """Return the examples that pairs are drawn from, sorted by class.
 
-        These are `members`, or the prototypes once there are enough.
+        These are `members`, or the prototypes once `n_prototypes` is reached.
         """
-        budget = self._plan.n_prototypes
-        spent = budget is not None and len(self.used) >= budget
-        if not spent and len(members) == len(self._rows):
+        limit = self._options.n_prototypes
+        reached = limit is not None and len(self.used) >= limit
+        if not reached and len(members) == len(self._rows):
             return self._by_class
         chosen = np.zeros(len(self._rows), dtype=bool)
-        chosen[list(self.used) if spent else members] = True
+        chosen[list(self.used) if reached else members] = True
         return self._by_class[chosen[self._by_class]]
 
     def _best(
         self, firsts: np.ndarray, seconds: np.ndarray, members: np.ndarray
     ) -> tuple[int, float]:
-        """Return which pair splits best, and its threshold."""
+        """Return the position of the best pair, and its threshold."""
         values, rows = self._columns.values, self._rows[members]
         targets, own = np.empty(len(members), np.int64), np.empty(len(members))
         weights, whole = self._wide[: len(members)], np.empty((2, self._wide.shape[1]))
@@ -216,44 +215,44 @@ class _Grower:
         sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
         cuts = np.empty(len(firsts), dtype=np.int64)
-        how = self._how_to_search(len(members))
+        method = self._search_method(len(members))
 
         def search(part: slice) -> None:
             pairs = values, firsts[part], seconds[part]
-            if how == "zero":
+            if method == "zero":
                 kernels.search_zero(*pairs, *sums, z[part])
-            elif how == "exact":
+            elif method == "exact":
                 kernels.search_exact(*pairs, *sums, whole, z[part], thresholds[part])
             else:
                 kernels.search_histogram(*pairs, *sums, whole, _N_BINS, z[part], cuts[part])
 
-        if weights.size * len(firsts) < _NUMBERS_FOR_THREADS:
+        if weights.size * len(firsts) < _MIN_PARALLEL_SIZE:
             search(slice(None))
         else:
             for_each(search, list(slices(len(firsts), _PAIRS_IN_BLOCK)))
         best = int(z.argmin())
-        if how == "histogram":
+        if method == "histogram":
             return best, kernels.histogram_threshold(
                 values, firsts[best], seconds[best], rows, _N_BINS, cuts[best]
             )
         return best, float(thresholds[best])
 
-    def _how_to_search(self, n_rows: int) -> str:
-        if self._plan.threshold == "zero":
+    def _search_method(self, n_rows: int) -> str:
+        if self._options.threshold == "zero":
             return "zero"
-        if self._plan.search == "auto":
-            return "exact" if n_rows <= _ROWS_FOR_EXACT else "histogram"
-        return self._plan.search
+        if self._options.search == "auto":
+            return "exact" if n_rows <= _MAX_EXACT_ROWS else "histogram"
+        return self._options.search
 
 
 def draw_pairs(
     labels: np.ndarray, weights: np.ndarray, n_pairs: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return places of x′, drawn by weight, and of x″, drawn by weight among the other classes.
+    """Return positions of x′, drawn by weight, and x″, drawn by weight among the other classes.
 
     Parameters
     ----------
-    labels : (n,) ascending, of at least two classes
+    labels : (n,) ascending, with at least two classes
     weights : (n,)
 
     Returns

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from likewise import kernels
+from likewise._execution import current_backend, use_backend, validate_rows
 from likewise._threads import for_each
 from likewise._validation import (
     check_choice,
@@ -107,7 +108,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         check_whole_number(self.n_neighbors, "n_neighbors")
         check_number(self.c, "c", minimum=0.0)
         base = self._given_similarity()
-        X, y = self._check_training(X, y, base)
+        X, y = self._check_training(X, y, base, rule)
         classes, labels = check_classes(y)
         self._check_enough_rows(len(y))
         learner = radii = one_each = None
@@ -142,6 +143,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[best]
 
     def _best_classes(self, X: Any) -> np.ndarray:
+        if (on_backend := self._scores_on_backend(X, best_only=True)) is not None:
+            return on_backend
         return self._class_scores(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -187,12 +190,35 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
 
     def _class_scores(self, X: Any) -> np.ndarray:
         """Return a score for each row and class: the highest is predicted."""
+        if (on_backend := self._scores_on_backend(X, best_only=False)) is not None:
+            return on_backend
         check_is_fitted(self)
         self._check_enough_rows(len(self.labels_))
         rows = self._check_rows(X)
         if self.similarities_ is not None:
             return self._one_vs_rest_scores(rows)
         return _RULES[self.rule](self, rows)
+
+    def _scores_on_backend(self, X: Any, *, best_only: bool) -> np.ndarray | None:
+        """Return class scores, or only the best class, from a backend; None where there is none."""
+        check_is_fitted(self)
+        backend = current_backend()
+        if backend is None or (self.similarity_ is not None and self.similarity_.takes != "rows"):
+            return None
+        self._check_enough_rows(len(self.labels_))
+        rows = validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        if self.rule != "majority" or self.similarities_ is not None:
+            return np.concatenate(list(backend.map_rows(score_block, rows, self, best_only)))
+        labels, n_classes = backend.share(self.labels_), len(self.classes_)
+        votes = backend.search(
+            self.similarity_,
+            rows,
+            backend.rows(self.items_, "X"),
+            self.n_neighbors,
+            vote_block,
+            lambda block: (labels, n_classes, best_only),
+        )
+        return np.concatenate(list(votes))
 
     def _one_vs_rest_scores(self, X: Any) -> np.ndarray:
         """Return by how much each class leads over the rest, by its own similarity.
@@ -227,8 +253,19 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
                 f"n_neighbors is {self.n_neighbors}, but X has only {n_items} rows to choose from."
             )
 
-    def _check_training(self, X: Any, y: Any, base: Similarity | None) -> tuple[Any, np.ndarray]:
+    def _check_training(
+        self, X: Any, y: Any, base: Similarity | None, rule: str
+    ) -> tuple[Any, np.ndarray]:
         takes = "rows" if base is None else base.takes
+        backend = current_backend()
+        if backend is not None and takes == "rows" and backend.is_remote(X):
+            y = backend.labels(y, "y")
+            rows = validate_rows(self, X)
+            if rule == "majority":  # the rows stay where they are
+                check_same_length(rows, "X", y, "y")
+                check_classification_targets(y)
+                return rows.source, y
+            X = rows[np.arange(len(rows))]
         if takes == "objects":
             X = as_objects(X, "X")
         else:
@@ -252,8 +289,9 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         takes = "rows" if self.similarity_ is None else self.similarity_.takes
         if takes == "objects":
             return as_objects(X, "X")
-        sparse = "csr" if takes == "rows" else False
-        return validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, reset=False)
+        if takes == "rows":
+            return validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        return validate_data(self, X, dtype=_FLOATS, reset=False)
 
     def _state_for_file(self) -> "SimilarityClassifier":
         """Return what a file can hold: of a learner that is not ours, only what it learned."""
@@ -298,6 +336,18 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
 
 
 _FLOATS = [np.float64, np.float32]
+
+
+def vote_block(matches: Matches, labels: np.ndarray, n_classes: int, best_only: bool) -> np.ndarray:
+    """Return the votes of the neighbors of a block of queries, or only the best class."""
+    votes = majority_votes(labels[matches.ids], n_classes)
+    return votes.argmax(axis=1) if best_only else votes
+
+
+def score_block(X: Any, fitted: SimilarityClassifier, best_only: bool) -> np.ndarray:
+    """Return the class scores of a block of rows, or only the best class, in this process."""
+    with use_backend(None):
+        return fitted._best_classes(X) if best_only else fitted._class_scores(X)
 
 
 def _majority(fitted: SimilarityClassifier, X: Any) -> np.ndarray:

@@ -69,12 +69,7 @@ def command(
     ] = False,
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
-    from likewise.cli._cluster import (
-        adapted,
-        cluster,
-        refuse_learner_elsewhere,
-        refuse_triplet_learner_elsewhere,
-    )
+    from likewise.cli._cluster import check_families, check_triplet_learner, cluster
     from likewise.cli._inputs import check_places, labelled_table
 
     time = seconds(budget)
@@ -94,10 +89,10 @@ def command(
         if file is not None or target is not None:
             raise WrongUse("labels (FILE, --target) and --triplets were both given; one is needed.")
         if dask is not None and learner != "auto":
-            refuse_triplet_learner_elsewhere(learner)
-        with cluster(show, dask, model, resume=resume) as adapt:
+            check_triplet_learner(learner)
+        with cluster(show, dask, model, resume=resume) as final_fit:
             _fit_triplets(
-                show, queries, items, triplets, learner, options, places, splits, seed, adapt
+                show, queries, items, triplets, learner, options, places, splits, seed, final_fit
             )
         return
     if file is None:
@@ -111,9 +106,8 @@ def command(
     if resume:
         raise WrongUse("--resume goes on with comparisons (--triplets), but labels were given.")
     if dask is not None:
-        refuse_learner_elsewhere(families)
-    with cluster(show, dask, model) as adapt:
-        families = [adapted(family, adapt) for family in families]
+        check_families(families)
+    with cluster(show, dask, model):
         selection = run(show, table, columns, families, forced, time, splits, seed)
         fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
@@ -131,7 +125,7 @@ def _fit_triplets(
     places: tuple[Path, Path | None],
     splits: int,
     seed: int,
-    adapt: Any,
+    final_fit: Any,
 ) -> None:
     from likewise._validation import unknown_name
     from likewise.cli._inputs import comparisons_of, ids_of
@@ -166,7 +160,7 @@ def _fit_triplets(
         item_ids=_different_ids(ids_of(item_table, columns.id_), item_table.name),
         random_state=seed,
         verbose=not show.quiet,
-        adapt=adapt,
+        final_fit=final_fit,
     )
     fitted = TableModel(columns, selection.estimator, query_columns)
     fitted.save(places[0])

@@ -1,4 +1,4 @@
-"""From the arrays of an ``.npz`` file to a data set, in the layout that the package describes."""
+"""Data sets from the arrays of an ``.npz`` file; the package's docstring has the layout."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,42 +22,42 @@ def read_dataset(name: str, path: Path) -> Dataset:
 
 
 def dataset_from_arrays(name: str, arrays: Mapping[str, np.ndarray]) -> Dataset:
-    """Return a data set made of `arrays`; those without a role of their own become `extra`."""
-    left = dict(arrays)
-    X = _take_samples(left)
-    y = _take_labels(left, "y", X)
-    feature_names = _take_names(left, "feature_names") or _take_names(left, "vocab")
-    target_names = _take_names(left, "target_names")
+    """Return a data set of `arrays`; arrays without a role become `extra`."""
+    rest = dict(arrays)
+    X = _take_samples(rest)
+    y = _take_labels(rest, "y", X)
+    feature_names = _take_names(rest, "feature_names") or _take_names(rest, "vocab")
+    target_names = _take_names(rest, "target_names")
     X_test, y_test = None, None
-    if "y_test" in left:
-        X_test = _take_samples(left, "_test")
-        y_test = _take_labels(left, "y_test", X_test)
-    elif (is_train := _take_split(left, len(y))) is not None:
+    if "y_test" in rest:
+        X_test = _take_samples(rest, "_test")
+        y_test = _take_labels(rest, "y_test", X_test)
+    elif (is_train := _take_split(rest, len(y))) is not None:
         X, X_test = _part(X, is_train), _part(X, ~is_train)
         y, y_test = y[is_train], y[~is_train]
-        left = _split_extra(left, is_train)
+        rest = _split_extra(rest, is_train)
     _check_names(feature_names, target_names, X, y, y_test)
-    extra = {key: _numbers(value) if key.startswith("X") else value for key, value in left.items()}
+    extra = {key: _numbers(value) if key.startswith("X") else value for key, value in rest.items()}
     return Dataset(name, X, y, feature_names, target_names, X_test, y_test, extra)
 
 
-def _take_samples(left: dict[str, np.ndarray], part: str = "") -> Samples:
-    """Take out the rows of one part, in whichever of the three forms they are stored."""
-    if f"X{part}" in left:
-        return _table(left.pop(f"X{part}"), f"X{part}")
-    if f"frames{part}" in left:
-        frames = _table(left.pop(f"frames{part}"), f"frames{part}")
-        return _series(frames, _take(left, f"offsets{part}"))
-    if f"indptr{part}" in left:
+def _take_samples(rest: dict[str, np.ndarray], part: str = "") -> Samples:
+    """Remove and return the rows of one part, in any of the three forms."""
+    if f"X{part}" in rest:
+        return _table(rest.pop(f"X{part}"), f"X{part}")
+    if f"frames{part}" in rest:
+        frames = _table(rest.pop(f"frames{part}"), f"frames{part}")
+        return _series(frames, _take(rest, f"offsets{part}"))
+    if f"indptr{part}" in rest:
         fields = ("data", "indices", "indptr", "shape")
-        return _sparse(*(_take(left, f"{field}{part}") for field in fields))
+        return _sparse(*(_take(rest, f"{field}{part}") for field in fields))
     raise ValueError(f"there is no X{part}, nor frames{part} and offsets{part}, nor a sparse table")
 
 
-def _take(left: dict[str, np.ndarray], key: str) -> np.ndarray:
-    if key not in left:
+def _take(rest: dict[str, np.ndarray], key: str) -> np.ndarray:
+    if key not in rest:
         raise ValueError(f"there is no {key}")
-    return left.pop(key)
+    return rest.pop(key)
 
 
 def _table(array: np.ndarray, key: str) -> np.ndarray:
@@ -86,15 +86,15 @@ def _sparse(
 ) -> Samples:
     from scipy.sparse import csr_matrix
 
-    # scipy takes signed indices only, and files may hold unsigned ones for their size
+    # scipy needs signed indices; files may hold unsigned ones
     signed = [array.astype(np.int64, casting="safe") for array in (indices, indptr, shape)]
     table = csr_matrix((_numbers(data), *signed[:2]), shape=tuple(signed[2]))
     table.check_format(full_check=True)
     return table
 
 
-def _take_labels(left: dict[str, np.ndarray], key: str, samples: Samples) -> np.ndarray:
-    labels = _take(left, key)
+def _take_labels(rest: dict[str, np.ndarray], key: str, samples: Samples) -> np.ndarray:
+    labels = _take(rest, key)
     n_samples = len(samples) if isinstance(samples, list) else samples.shape[0]
     if labels.shape != (n_samples,):
         raise ValueError(f"{key} has the shape {labels.shape}, but there are {n_samples} rows")
@@ -103,22 +103,22 @@ def _take_labels(left: dict[str, np.ndarray], key: str, samples: Samples) -> np.
     return labels if labels.dtype.kind == "U" else labels.astype(np.int64)
 
 
-def _take_names(left: dict[str, np.ndarray], key: str) -> tuple[str, ...] | None:
-    return tuple(map(str, np.atleast_1d(left.pop(key)))) if key in left else None
+def _take_names(rest: dict[str, np.ndarray], key: str) -> tuple[str, ...] | None:
+    return tuple(map(str, np.atleast_1d(rest.pop(key)))) if key in rest else None
 
 
-def _take_split(left: dict[str, np.ndarray], n_samples: int) -> np.ndarray | None:
-    """Return which rows train, or None; ``is_train`` stays, ``n_train`` says nothing more."""
-    if "n_train" in left:
-        n_train = left.pop("n_train")
+def _take_split(rest: dict[str, np.ndarray], n_samples: int) -> np.ndarray | None:
+    """Return a mask of the training rows, or None; ``n_train`` is removed, ``is_train`` stays."""
+    if "n_train" in rest:
+        n_train = rest.pop("n_train")
         if n_train.size != 1 or n_train.dtype.kind not in "iu" or not 0 < n_train < n_samples:
             raise ValueError(f"n_train is {n_train} and should be from 1 to {n_samples - 1}")
         return np.arange(n_samples) < n_train
-    is_train = left.get("is_train")
+    is_train = rest.get("is_train")
     if is_train is None:
         return None
     if is_train.dtype != bool or is_train.shape != (n_samples,):
-        raise ValueError(f"is_train should be {n_samples} booleans, one a row")
+        raise ValueError(f"is_train should be {n_samples} booleans, one for each row")
     return is_train
 
 
@@ -128,10 +128,10 @@ def _part(samples: Samples, chosen: np.ndarray) -> Samples:
     return samples[chosen]
 
 
-def _split_extra(left: dict[str, np.ndarray], is_train: np.ndarray) -> dict[str, np.ndarray]:
-    """Split what has a value for each row, so that it still pairs with X and with X_test."""
+def _split_extra(rest: dict[str, np.ndarray], is_train: np.ndarray) -> dict[str, np.ndarray]:
+    """Split arrays with a value for each row, to match X and X_test."""
     extra = {}
-    for key, array in left.items():
+    for key, array in rest.items():
         if key == "is_train" or array.shape[:1] != is_train.shape:
             extra[key] = array
         else:
@@ -152,6 +152,4 @@ def _check_names(
         if target_names is None or labels is None or labels.dtype.kind == "U" or not len(labels):
             continue
         if labels.min() < 0 or labels.max() >= len(target_names):
-            raise ValueError(
-                f"y has labels that none of the {len(target_names)} target_names names"
-            )
+            raise ValueError(f"y has labels outside the {len(target_names)} target_names")

@@ -1,132 +1,27 @@
-"""Where tasks run: on threads of this machine, or on the workers of a Dask cluster.
+"""Tasks on the workers of a Dask cluster.
 
-A task is a function of a module, and arguments; what another task will return may be one of them,
-also within a list. Functions do not change their arguments, so that a task can be run again.
+A task is a module-level function with arguments, any of which, or an entry of a list of which, may
+be the handle of another task. Functions do not change their arguments, so a task can be repeated.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeAlias
+from concurrent.futures import CancelledError
+from typing import Any, TypeAlias
 
-from likewise._threads import limit_threads
-from likewise._validation import check_whole_number
-from likewise.exceptions import ClusterLostError, require_extra
+from likewise.exceptions import ClusterLostError
 
-Handle: TypeAlias = Any  # what stands for the result of a task
+Handle: TypeAlias = Any  # stands for the result of a task
 
-TASKS_AHEAD = 2  # for each worker: enough to keep it busy, few enough to keep memory flat
+TASKS_PER_WORKER = 2  # in progress: enough to keep it busy, few enough to keep memory flat
+_FAN_IN = 8
 
 
-class Executor(Protocol):
-    """What runs tasks."""
-
-    @property
-    def n_workers(self) -> int:
-        """How many tasks run at a time."""
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
-        """Have `function` called with these arguments; handles are replaced by their results."""
-
-    def share(self, value: Any) -> Handle:
-        """Put a value where every worker can get it."""
-
-    def result(self, handle: Handle) -> Any:
-        """Wait for a task and return its result."""
-
-
-def mapped(
-    executor: Executor, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]
-) -> Iterator[Any]:
-    """Yield the result of each task, in order; only a few are under way at a time."""
-    pending: deque[Handle] = deque()
-    for args in tasks:
-        pending.append(executor.submit(function, *args))
-        if len(pending) > TASKS_AHEAD * executor.n_workers:
-            yield executor.result(pending.popleft())
-    while pending:
-        yield executor.result(pending.popleft())
-
-
-_FAN = 8
-
-
-def reduced(
-    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any
-) -> Handle:
-    """Put parts together by ``function(parts, *args)``, some at a time and in a fixed order."""
-    if len(parts) == 1:
-        return parts[0]
-    return executor.submit(function, narrowed(executor, function, parts, *args), *args)
-
-
-def narrowed(
-    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any
-) -> list[Handle]:
-    """Put parts together as `reduced` does until only a few are left.
-
-    A tree, so that no worker ever holds more than a few parts.
-    """
-    while len(parts) > _FAN:
-        groups = [parts[i : i + _FAN] for i in range(0, len(parts), _FAN)]
-        parts = [executor.submit(function, group, *args) for group in groups]
-    return parts
-
-
-class LocalExecutor:
-    """Runs tasks on threads of this process: `n_jobs` at a time, one by default.
-
-    Compiled kernels release the interpreter lock. A single task at a time may use all threads
-    itself; several have one each.
-    """
-
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_workers = 1 if n_jobs is None else check_whole_number(n_jobs, "n_jobs")
-        self._pool = ThreadPoolExecutor(self.n_workers) if self.n_workers > 1 else None
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
-        """Run at once, or when a thread is free.
-
-        A task may wait for earlier ones: these were begun before it, so that none waits for ever.
-        """
-        if self._pool is None:
-            done: Future[Any] = Future()
-            done.set_result(function(*map(_resolved, args)))
-            return done
-        return self._pool.submit(_run_alone, function, args)
-
-    def share(self, value: Any) -> Handle:
-        """Return the value itself: all threads see it."""
-        return value
-
-    def result(self, handle: Handle) -> Any:
-        """Wait and return."""
-        return _resolved(handle)
-
-    def close(self) -> None:
-        """Wait for what is under way, and begin nothing more."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-
-def _run_alone(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    with limit_threads(1):
-        return function(*map(_resolved, args))
-
-
-def _resolved(value: Any) -> Any:
-    if isinstance(value, Future):
-        return value.result()
-    return [_resolved(part) for part in value] if isinstance(value, list) else value
-
-
-class DaskExecutor:
+class Executor:
     """Runs tasks on the workers of a Dask cluster.
 
-    A worker that is lost costs a recomputation: the scheduler knows how every result was made,
-    and what `share` was given is kept with it.
+    A lost worker costs a recomputation: the scheduler knows how each result was made, and keeps
+    the values that were shared.
 
     Parameters
     ----------
@@ -139,23 +34,23 @@ class DaskExecutor:
 
     @property
     def n_workers(self) -> int:
-        """Threads of all workers, at least one."""
+        """Number of tasks that run at the same time: the threads of all workers."""
         return max(1, sum(self.client.nthreads().values()))
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
-        """Send the task to the scheduler."""
+        """Schedule a call of `function`; handles among the arguments become their results."""
         import dask
 
         # The warning is for data sent by mistake; here it is sent once, and wanted.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
-            return self.client.submit(function, *map(self._ready, args), pure=False)
+            return self.client.submit(function, *map(self._argument, args), pure=False)
 
     def share(self, value: Any) -> Handle:
-        """Send a value once, as a task that returns it: what is scattered can be lost."""
-        return self.submit(_itself, value)
+        """Send a value once, as the result of a task: scattered values are lost with a worker."""
+        return self.submit(_identity, value)
 
     def result(self, handle: Handle) -> Any:
-        """Wait and return; a lost cluster is said in a sentence."""
+        """Wait for a task and return its result."""
         from distributed.comm.core import CommClosedError
 
         from distributed import KilledWorker
@@ -172,58 +67,48 @@ class DaskExecutor:
                 f"{error.last_worker.address}: they may have had too little memory."
             ) from error
 
-    def _ready(self, value: Any) -> Any:
-        """Return an argument as the scheduler takes it: a lazy chunk of a Dask array as a task."""
+    def _argument(self, value: Any) -> Any:
+        """Return an argument as the scheduler takes it: a lazy Dask chunk becomes a task."""
         if isinstance(value, list):
-            return [self._ready(part) for part in value]
+            return [self._argument(part) for part in value]
         lazy = getattr(value, "__dask_graph__", None)
         return value if lazy is None else self.client.compute(value)
 
 
-def _itself(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-@contextmanager
-def connected(client: Any, n_jobs: int | None = None) -> Iterator[LocalExecutor | DaskExecutor]:
-    """Yield where tasks run.
+def map_tasks(
+    executor: Executor, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]
+) -> Iterator[Any]:
+    """Yield the result of each task, in order; only a few are in progress at a time."""
+    pending: deque[Handle] = deque()
+    for args in tasks:
+        pending.append(executor.submit(function, *args))
+        if len(pending) > TASKS_PER_WORKER * executor.n_workers:
+            yield executor.result(pending.popleft())
+    while pending:
+        yield executor.result(pending.popleft())
 
-    Parameters
-    ----------
-    client : distributed.Client, address of a scheduler, or None
-        None for threads of this process.
-    n_jobs : int, optional
-        How many threads these are.
+
+def tree_reduce(
+    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any
+) -> Handle:
+    """Combine parts by ``function(parts, *args)``, a few at a time and in a fixed order."""
+    if len(parts) == 1:
+        return parts[0]
+    return executor.submit(function, reduce_to_few(executor, function, parts, *args), *args)
+
+
+def reduce_to_few(
+    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any
+) -> list[Handle]:
+    """Combine parts as `tree_reduce` does until at most eight are left.
+
+    A tree, so that no worker ever holds more than a few parts.
     """
-    if client is None:
-        local = LocalExecutor(n_jobs)
-        try:
-            yield local
-        finally:
-            local.close()
-        return
-    distributed = require_extra("distributed", "dask", "a Dask client")
-    if isinstance(client, distributed.Client):
-        if client.status != "running":
-            raise ClusterLostError(f"client is {client.status}; it must be connected.")
-        yield DaskExecutor(client)
-        return
-    if not isinstance(client, str | os.PathLike):
-        raise TypeError(
-            "client must be a dask.distributed Client, the address of a scheduler or None, but "
-            f"{client!r} was given."
-        )
-    with opened(client) as own:
-        yield DaskExecutor(own)
-
-
-@contextmanager
-def opened(address: str | os.PathLike[str], name: str = "client") -> Iterator[Any]:
-    """Yield a client of the scheduler at an address, which the user gave under a name."""
-    distributed = require_extra("distributed", "dask", "a Dask client")
-    try:
-        client = distributed.Client(os.fspath(address), set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterLostError(f"{name}: there is no scheduler at {address}: {error}") from error
-    with client:
-        yield client
+    while len(parts) > _FAN_IN:
+        groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
+        parts = [executor.submit(function, group, *args) for group in groups]
+    return parts

@@ -1,144 +1,391 @@
-"""LMNN on several machines: blocks of rows against blocks of rows, and summed gradients."""
+"""LMNN on a cluster: margins and impostors over rows in blocks.
 
-from typing import Any, ClassVar
+Anchors are split into groups; each group has its own `Margins` on a worker, over the rows that its
+edges point at. Costs and gradients of the groups are summed.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise import learners
-from likewise.distributed._client import HasClient
-from likewise.distributed._executor import mapped
-from likewise.distributed._margins import SpreadMargins, SpreadSearch, targets_among, units_of
-from likewise.distributed._rows import RowBlocks, labels_here
-from likewise.distributed._sources import MemoryRows, lies_elsewhere, load_rows
-from likewise.supervision import targets_of
+from likewise.distributed._blocks import even_blocks
+from likewise.distributed._executor import Executor, Handle, map_tasks, tree_reduce
+from likewise.distributed._rows import RowBlocks, stack_selected
+from likewise.distributed._sources import MemoryRows, load_rows
+from likewise.learners.lmnn import (
+    IMPOSTORS_FOR_SCALE,
+    LargeMarginProblem,
+    Lists,
+    Margins,
+    column_scale,
+    impostor_lists,
+    impostor_pairs,
+    lists_of,
+    nearest_others,
+    reach_of,
+    rows_for_scale,
+    scale_of,
+    standardize,
+    starting_map,
+    typical_distance,
+)
+from likewise.similarities import Best, joined
+
+# Every group reads the rows of its impostors: few large groups read fewer rows twice than many.
+_ANCHORS_IN_GROUP = 32_768
 
 
-class LMNN(HasClient, learners.LMNN):
-    """`likewise.LMNN` on the workers of a Dask cluster, or on threads.
+def large_margin_problem(
+    executor: Executor, problem: LargeMarginProblem
+) -> tuple["DistributedMargins", "DistributedImpostorSearch", np.ndarray]:
+    """Return the margins, the search for impostors, and the scale of each column."""
+    X = problem.X
+    rows = RowBlocks(getattr(X, "source", X), "X", executor)  # perhaps fitted in another block
+    columns = describe_columns(executor, rows)
+    margins = DistributedMargins(
+        executor, rows, columns, problem.anchors, problem.targets, problem.c
+    )
+    search = DistributedImpostorSearch(margins, columns, problem.labels, problem.impostors)
+    return margins, search, columns.scale
 
-    The same problem by the same steps: target neighbours and impostors are looked for block
-    against block, and costs and gradients of groups of rows are summed.
 
-    Parameters
-    ----------
-    n_neighbors, c, n_components, init, max_iter, tol, warm_start, n_jobs, random_state, verbose
-        As in `likewise.LMNN`; `init` ``"lda"`` needs rows in memory.
-    client : distributed.Client or address of a scheduler, optional
-        Threads of this process by default, `n_jobs` at a time.
-
-    Notes
-    -----
-    `fit` and `fit_triplets` take dense rows as `likewise.distributed.neighbors` does. Labels,
-    target neighbours and triplets come here; rows do not.
-
-    Examples
-    --------
-    >>> import likewise as lw
-    >>> data = lw.datasets.load("iris")
-    >>> lw.distributed.LMNN(n_jobs=2).fit(data.X, data.y).similarity_
-    Mahalanobis(L=4×4 float64)
-    """
-
-    _PLAIN: ClassVar = learners.LMNN
-
-    def __init__(
-        self,
-        n_neighbors: int = 3,
-        *,
-        c: float = 1.0,
-        n_components: int | None = None,
-        init: Any = "identity",
-        max_iter: int = 200,
-        tol: float = 1e-3,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-        client: Any = None,
-    ) -> None:
-        super().__init__(
-            n_neighbors,
-            c=c,
-            n_components=n_components,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.client = client
-
-    def fit(self, X: Any, y: Any, target_neighbors: Any = None) -> "LMNN":
-        """Learn the map from labelled rows.
-
-        Parameters
-        ----------
-        X : dense rows, as `likewise.distributed.neighbors` takes them
-        y : array of shape (n_rows,), Dask array, .npy file or column of `read_parquet`
-        target_neighbors : as in `likewise.LMNN.fit`
-        """
-        with self._connected():
-            super().fit(X, y, target_neighbors)
-        return self
-
-    def fit_triplets(self, triplets: Any, X: Any) -> "LMNN":
-        """Learn the map from comparisons; see `likewise.LMNN.fit_triplets`."""
-        with self._connected():
-            super().fit_triplets(triplets, X)
-        return self
-
-    @property
-    def duality_gap_(self) -> float:
-        """By which share of itself the objective may still exceed its global minimum, at most."""
-        with self._connected():
-            return super().duality_gap_
-
-    def _labelled(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        if not lies_elsewhere(X):
-            rows, labels = super()._labelled(X, y)
-            return RowBlocks(rows, "X", self._executor), labels
-        rows, labels = self._rows(X), labels_here(y, "y")
-        if len(rows) != len(labels):
-            raise ValueError(f"X has {len(rows)} rows and y has {len(labels)} labels.")
-        return rows, labels
-
-    def _rows(self, X: Any) -> Any:
-        if not lies_elsewhere(X):
-            return RowBlocks(super()._rows(X), "X", self._executor)
-        rows = RowBlocks(X, "X", self._executor)
-        rows.refuse_odd_rows()
-        self.n_features_in_ = rows.shape[1]
-        return rows
-
-    def _targets(self, X: Any, y: np.ndarray) -> np.ndarray:
-        k = self.n_neighbors
-        return targets_of(targets_among(self._executor, X, y, k), y, k)[0]
-
-    def _starting_map(self, X: Any, labels: np.ndarray | None, init: Any) -> np.ndarray:
-        if isinstance(X.source, MemoryRows):
-            return super()._starting_map(X.source.rows, labels, init)
-        if isinstance(init, str) and init == "lda":
-            raise ValueError("init 'lda' needs rows in memory: use 'identity', 'pca' or an array.")
-        if not (isinstance(init, str) and init == "pca"):
-            return super()._starting_map(X, labels, init)
-        size = X.shape[1] if self.n_components is None else self.n_components
-        mean = self._executor.share(units_of(self._executor, X).mean)
-        parts = ((part, mean) for part in X.parts())
-        scatter = sum(mapped(self._executor, scatter_part, parts))
-        return np.linalg.eigh(scatter)[1][:, ::-1][:, :size].T.copy()
-
-    def _problem(self) -> tuple[Any, Any, np.ndarray]:
-        """Return what is minimised, in units of the columns' spread, and these."""
-        X, labels, anchors, targets, impostors, c = self._training
-        rows = RowBlocks(X.source, "X", self._executor)  # also where the last executor is gone
-        units = units_of(self._executor, rows)
-        margins = SpreadMargins(self._executor, rows, units, anchors, targets, c)
-        return margins, SpreadSearch(margins, units, labels, impostors), units.spread
+def initial_map(
+    executor: Executor,
+    rows: RowBlocks,
+    labels: np.ndarray | None,
+    init: Any,
+    n_components: int | None,
+) -> np.ndarray:
+    """Return the map to start from; see `learners.lmnn.starting_map`."""
+    if isinstance(rows.source, MemoryRows):
+        return np.asarray(starting_map(rows.source.rows, labels, init, n_components))
+    if isinstance(init, str) and init == "lda":
+        raise ValueError("init 'lda' needs rows in memory: use 'identity', 'pca' or an array.")
+    if not (isinstance(init, str) and init == "pca"):
+        return np.asarray(starting_map(rows, labels, init, n_components))  # type: ignore[arg-type]
+    mean = executor.share(describe_columns(executor, rows).mean)
+    scatter = sum(map_tasks(executor, scatter_part, ((part, mean) for part in rows.parts())))
+    size = rows.shape[1] if n_components is None else n_components
+    return np.linalg.eigh(scatter)[1][:, ::-1][:, :size].T.copy()
 
 
 def scatter_part(part: Any, mean: np.ndarray) -> np.ndarray:
-    """Return the scatter of a block of rows around a mean."""
-    centred = load_rows(part, "X") - mean
-    return np.asarray(centred.T @ centred)
+    """Return the scatter matrix of a block of rows around a mean."""
+    centered = load_rows(part, "X") - mean
+    return np.asarray(centered.T @ centered)
+
+
+class Columns(NamedTuple):
+    """Mean and scale of each column, and the type of the rows."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+    dtype: Any
+
+
+def describe_columns(executor: Executor, rows: RowBlocks) -> Columns:
+    """Return the mean and the scale of every column."""
+    parts = [executor.submit(describe_part, part, rows.name) for part in rows.parts()]
+    total = tree_reduce(executor, add_descriptions, parts)
+    n, mean, squares, largest, dtype = executor.result(total)
+    return Columns(mean, column_scale(np.sqrt(squares / n), largest, n), dtype)
+
+
+def describe_part(part: Any, name: str) -> tuple[Any, ...]:
+    """Return the count, and by column the mean, centered squares, largest value, and type."""
+    X = load_rows(part, name)
+    mean = X.mean(axis=0, dtype=np.float64)
+    return len(X), mean, ((X - mean) ** 2).sum(axis=0), np.abs(X).max(axis=0), X.dtype
+
+
+def add_descriptions(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the description of several parts together, after Chan, Golub and LeVeque."""
+    n, mean, squares, largest, dtype = parts[0]
+    for other in parts[1:]:
+        total, gap = n + other[0], other[1] - mean
+        squares = squares + other[2] + gap**2 * (n * other[0] / total)
+        mean = mean + gap * (other[0] / total)
+        n, largest = total, np.maximum(largest, other[3])
+        dtype = np.result_type(dtype, other[4])
+    return n, mean, squares, largest, dtype
+
+
+class DistributedMargins:
+    """`Margins` in groups of anchors on workers.
+
+    Parameters
+    ----------
+    executor : Executor
+    rows : RowBlocks
+    columns : Columns
+    anchors, targets, c : as in `Margins`
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        rows: RowBlocks,
+        columns: Columns,
+        anchors: np.ndarray,
+        targets: np.ndarray,
+        c: float,
+    ) -> None:
+        self.executor, self.rows = executor, rows
+        self.n_rows, self.dtype = len(rows), np.dtype(columns.dtype)
+        self.groups = even_blocks(len(anchors), _ANCHORS_IN_GROUP)
+        self._columns, self._c = columns, c
+        self._anchors, self._targets = anchors, targets
+        self.n_impostors = 0
+        self.without_impostors = [self._build(anchors[g], targets[g], None) for g in self.groups]
+        self._parts = self.without_impostors
+
+    def set_impostors(self, lists: list[Handle], n_impostors: int) -> None:
+        """Set the possible impostors of the anchors of each group."""
+        self.n_impostors = n_impostors
+        self._parts = [
+            self._build(self._anchors[group], self._targets[group], part)
+            for group, part in zip(self.groups, lists, strict=True)
+        ]
+
+    def _build(self, anchors: np.ndarray, targets: np.ndarray, lists: Handle | None) -> Handle:
+        """Return a task that builds the `Margins` of some anchors, over the rows they need."""
+        needed = self.executor.submit(needed_by, anchors, targets, lists)
+        whole = self.rows.random_access
+        rows = self.rows.all() if whole else self.rows.select(needed, 0)
+        return self.executor.submit(
+            build_margins, rows, whole, needed, anchors, targets, lists, self._c, self._columns
+        )
+
+    def of_anchors(self, which: np.ndarray, lists: Lists) -> Handle:
+        """Return a task that builds the `Margins` of some anchors with these impostors."""
+        return self._build(self._anchors[which], self._targets[which], lists)
+
+    def cost(self, L: np.ndarray) -> float:
+        """Return the plain cost."""
+        return float(self._sum(cost_part, L)[0])
+
+    def cost_and_gradient(self, L: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+        """Return the smoothed cost and its gradient in L."""
+        value, gradient = self._sum(gradient_part, L, width)
+        return value, gradient
+
+    def dual(self, L: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the terms of the dual bound."""
+        pull, push, total = self._sum(dual_part, L, width)
+        return pull, push, total
+
+    def _sum(self, function: Any, L: np.ndarray, *args: Any) -> Any:
+        sent = self.executor.share(L)
+        parts = [self.executor.submit(function, part, sent, *args) for part in self._parts]
+        return self.executor.result(tree_reduce(self.executor, add_tuples, parts))
+
+
+def needed_by(
+    anchors: np.ndarray, targets: np.ndarray, lists: Lists | None
+) -> tuple[np.ndarray, ...]:
+    """Return the row numbers that the edges of some anchors point at, ascending."""
+    parts = [anchors, targets[targets >= 0]]
+    if lists is not None:
+        parts.append(lists[1])
+    return (np.unique(np.concatenate([part.astype(np.int64) for part in parts])),)
+
+
+def build_margins(
+    rows: Any,
+    whole: bool,
+    needed: tuple[np.ndarray, ...],
+    anchors: np.ndarray,
+    targets: np.ndarray,
+    lists: Lists | None,
+    c: float,
+    columns: Columns,
+) -> Margins:
+    """Return the margins of some anchors over the rows that are needed."""
+    distinct = needed[0]
+    X = load_rows(rows, "X", finite=False)[distinct] if whole else stack_selected(rows)
+    X = standardize(X.astype(columns.dtype, copy=False), columns.mean, columns.scale)
+    own = np.where(targets >= 0, np.searchsorted(distinct, targets), -1)
+    margins = Margins(X, np.searchsorted(distinct, anchors), own, c)
+    if lists is not None:
+        heads = np.searchsorted(distinct, lists[1]).astype(np.int32)
+        margins.set_impostors(lists[0], heads)
+    return margins
+
+
+def cost_part(margins: Margins, L: np.ndarray) -> tuple[float]:
+    """Return the plain cost of a group."""
+    return (margins.cost(margins.mapped(L), 0.0)[0],)
+
+
+def gradient_part(margins: Margins, L: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+    """Return the smoothed cost of a group and its gradient."""
+    return margins.cost_and_gradient(L, width)
+
+
+def dual_part(
+    margins: Margins, L: np.ndarray, width: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return a group's terms of the dual bound."""
+    return margins.dual(L, width)
+
+
+def add_tuples(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the sum of each entry."""
+    return tuple(sum(part) for part in zip(*parts, strict=True))
+
+
+class DistributedImpostorSearch:
+    """Keeps the impostors of `DistributedMargins` up to date, blocks of rows against blocks.
+
+    Parameters
+    ----------
+    margins : DistributedMargins
+    columns : Columns
+    labels : (n_rows,) int64 array, or None where the impostors are given and stay
+    given : CSR list of impostors of the anchors, or None
+    """
+
+    def __init__(
+        self,
+        margins: DistributedMargins,
+        columns: Columns,
+        labels: np.ndarray | None,
+        given: Lists | None,
+    ) -> None:
+        self._margins, self._columns, self._labels = margins, columns, labels
+        self._executor, self._rows = margins.executor, margins.rows
+        self._sent = self._executor.share(labels)
+        if given is not None:
+            parts = [_cut(given, group) for group in margins.groups]
+            margins.set_impostors([self._executor.share(part) for part in parts], len(given[1]))
+
+    def renew(self, L: np.ndarray, *, most: int | None = None) -> float:
+        """Find the impostors under `L`; return the plain objective, over all rows.
+
+        Where there are more than `most`, the list stays as it was and infinity is returned.
+        """
+        if self._labels is not None:
+            pairs = self._pairs(L, most)
+            counts = [self._executor.submit(count_pairs, found) for found in pairs.values()]
+            n_impostors = sum(self._executor.result(count) for count in counts)
+            if most is not None and n_impostors > most:
+                return np.inf
+            lists = [
+                self._executor.submit(
+                    impostor_lists, [found for at, found in pairs.items() if _meets(at, g)], g
+                )
+                for g in self._margins.groups
+            ]
+            self._margins.set_impostors(lists, int(n_impostors))
+        return self._margins.cost(L)
+
+    def _pairs(self, L: np.ndarray, most: int | None) -> dict[tuple[int, ...], Handle]:
+        """Return the tasks that compare two blocks of rows each, by the bounds of the blocks."""
+        submit, sent = self._executor.submit, self._executor.share(L)
+        near = [submit(reach_part, part, sent) for part in self._margins.without_impostors]
+        reach = submit(np.concatenate, near)
+        found: dict[tuple[int, ...], Handle] = {}
+        blocks = self._rows.blocks
+        for number, block in enumerate(blocks):
+            for other in blocks[number:]:
+                found[block.start, block.stop, other.start, other.stop] = submit(
+                    impostor_part,
+                    self._rows.part(block),
+                    self._rows.part(other),
+                    block.start,
+                    other.start,
+                    sent,
+                    self._columns,
+                    self._sent,
+                    reach,
+                    most,
+                )
+        return found
+
+    def best_scale(self, L: np.ndarray) -> float:
+        """Return the factor on squared distances under which `L` costs least.
+
+        By some rows and their nearest impostors; where impostors are given, by the first group.
+        """
+        sent = self._executor.share(L)
+        submit = self._executor.submit
+        near = [submit(near_part, part, sent) for part in self._margins.without_impostors]
+        typical = typical_distance(np.concatenate([self._executor.result(part) for part in near]))
+        if self._labels is None:
+            return self._executor.result(submit(scale_part, self._margins._parts[0], sent, typical))
+        which = rows_for_scale(len(self._rows))
+        some = self._executor.share(self._rows[which])
+        parts = [
+            submit(others_part, some, which, part, block, sent, self._columns, self._sent)
+            for part, block in zip(self._rows.parts(), self._rows.blocks, strict=True)
+        ]
+        best = self._executor.result(
+            tree_reduce(self._executor, joined, parts, IMPOSTORS_FOR_SCALE)
+        )
+        sample = self._margins.of_anchors(which, lists_of(best))
+        return float(self._executor.result(submit(scale_part, sample, sent, typical)))
+
+
+def _cut(lists: Lists, rows: slice) -> Lists:
+    indptr = lists[0][rows.start : rows.stop + 1]
+    return indptr - indptr[0], lists[1][indptr[0] : indptr[-1]]
+
+
+def _meets(at: tuple[int, ...], group: slice) -> bool:
+    return any(a < group.stop and b > group.start for a, b in (at[:2], at[2:]))
+
+
+def near_part(margins: Margins, L: np.ndarray) -> np.ndarray:
+    """Return the distances of the targets of a group."""
+    return margins.target_distances(margins.mapped(L))
+
+
+def reach_part(margins: Margins, L: np.ndarray) -> np.ndarray:
+    """Return the radius within which impostors of a group are searched for."""
+    return reach_of(near_part(margins, L))
+
+
+def impostor_part(
+    rows: Any,
+    others: Any,
+    first: int,
+    first_other: int,
+    L: np.ndarray,
+    columns: Columns,
+    labels: np.ndarray,
+    reach: np.ndarray,
+    most: int | None,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """List the impostors among two blocks of rows."""
+    Z, Z_others = _mapped(rows, L, columns), _mapped(others, L, columns)
+    return impostor_pairs(Z, Z_others, first, first_other, labels, reach, most)
+
+
+def _mapped(rows: Any, L: np.ndarray, columns: Columns) -> np.ndarray:
+    X = load_rows(rows, "X").astype(columns.dtype, copy=False)
+    return standardize(X, columns.mean, columns.scale) @ L.T.astype(columns.dtype)
+
+
+def count_pairs(pairs: tuple[np.ndarray, np.ndarray] | None) -> float:
+    """Return the number of pairs; infinity where they were too many to list."""
+    return np.inf if pairs is None else len(pairs[0])
+
+
+def others_part(
+    some: np.ndarray,
+    which: np.ndarray,
+    rows: Any,
+    block: slice,
+    L: np.ndarray,
+    columns: Columns,
+    labels: np.ndarray,
+) -> Best:
+    """Return the nearest rows of other labels for some rows, among a block."""
+    Z, Z_some = _mapped(rows, L, columns), _mapped(some, L, columns)
+    scores, ids = nearest_others(Z_some, labels[which], Z, labels[block])
+    return scores, ids + block.start
+
+
+def scale_part(margins: Margins, L: np.ndarray, typical: float) -> float:
+    """Return the scale under which some margins cost least."""
+    return scale_of(margins, margins.mapped(L), typical)

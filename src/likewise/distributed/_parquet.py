@@ -1,4 +1,4 @@
-"""Parquet files as rows: which row groups there are, and how a worker reads some of them."""
+"""Parquet files as rows: lists of row groups, of which workers read some."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.distributed._blocks import blocks_of
+from likewise.distributed._blocks import RemoteRows, blocks_of
 from likewise.exceptions import require_extra
 
 
@@ -19,7 +19,7 @@ def read_parquet(path: Any, columns: Sequence[str] | None = None) -> "ParquetRow
     Parameters
     ----------
     path : str or path-like
-        On every worker the same.
+        It must name the same file or folder on every worker.
     columns : sequence of str, optional
         Columns of numbers, or one column of lists of numbers, such as embeddings; all by default.
 
@@ -35,16 +35,16 @@ def read_parquet(path: Any, columns: Sequence[str] | None = None) -> "ParquetRow
 
 
 @dataclass(frozen=True)
-class ParquetRows:
-    """Parquet files: which rows of which row groups, and which columns."""
+class ParquetRows(RemoteRows):
+    """Some columns of some rows of the row groups of Parquet files."""
 
-    groups: tuple[tuple[str, int, int, int], ...]  # file, row group, first and last row in it
+    groups: tuple[tuple[str, int, int, int], ...]  # file, row group, first row in it and stop
     columns: tuple[str, ...]
     shape: tuple[int, int]
 
     @classmethod
     def of_path(cls, path: Path, name: str, columns: Sequence[str] | None = None) -> "ParquetRows":
-        """Read the lists of row groups, and nothing else."""
+        """Read only the lists of row groups."""
         parquet = require_extra("pyarrow.parquet", "dask", "reading Parquet")
         if not path.exists():
             raise FileNotFoundError(f"{name}: there is no file or folder {path}.")
@@ -73,23 +73,23 @@ class ParquetRows:
 
     @classmethod
     def column_of(cls, path: Path, column: str) -> "ParquetRows | None":
-        """Return one column, or None where there is no such."""
+        """Return one column, or None if there is none of that name."""
         parquet = require_extra("pyarrow.parquet", "dask", "reading Parquet")
         file = next(iter(sorted(path.rglob("*.parquet"))), path) if path.is_dir() else path
-        there = column in parquet.read_schema(file).names
-        return cls.of_path(path, column, (column,)) if there else None
+        exists = column in parquet.read_schema(file).names
+        return cls.of_path(path, column, (column,)) if exists else None
 
     def blocks(self) -> list[slice]:
-        """Cut at row groups, and these by size."""
-        found, begin = [], 0
+        """Cut between row groups, and large row groups by size."""
+        blocks, begin = [], 0
         for *_, first, stop in self.groups:
-            size = blocks_of(stop - first, self.shape[1] * 8)
-            found += [slice(begin + block.start, begin + block.stop) for block in size]
+            cuts = blocks_of(stop - first, self.shape[1] * 8)
+            blocks += [slice(begin + cut.start, begin + cut.stop) for cut in cuts]
             begin += stop - first
-        return found
+        return blocks
 
     def part(self, rows: slice) -> "ParquetRows":
-        """Return those pieces of row groups that hold the rows."""
+        """Return the parts of row groups that hold the rows."""
         kept, begin = [], 0
         for file, group, first, stop in self.groups:
             end = begin + stop - first
@@ -100,7 +100,7 @@ class ParquetRows:
         return ParquetRows(tuple(kept), self.columns, (rows.stop - rows.start, self.shape[1]))
 
     def load(self) -> np.ndarray:
-        """Read the row groups, and keep the rows."""
+        """Read the row groups and return the rows."""
         return np.concatenate(
             [
                 _group_rows(file, group, self.columns)[first:stop]
@@ -116,14 +116,14 @@ def _group_rows(file: str, group: int, columns: tuple[str, ...]) -> np.ndarray:
 
     with ParquetFile(file) as opened:
         table = opened.read_row_group(group, columns=list(columns))
-    found = []
+    arrays = []
     for name in columns:
         column = table.column(name).combine_chunks()
         if hasattr(column.type, "value_type"):  # lists of numbers
             values = column.flatten().to_numpy(zero_copy_only=False)
             if len(values) % max(1, len(column)):
                 raise ValueError(f"column {name!r} of {file} holds lists of unequal length.")
-            found.append(values.reshape(len(column), -1))
+            arrays.append(values.reshape(len(column), -1))
         else:
-            found.append(column.to_numpy(zero_copy_only=False)[:, None])
-    return np.hstack(found)
+            arrays.append(column.to_numpy(zero_copy_only=False)[:, None])
+    return np.hstack(arrays)

@@ -1,4 +1,4 @@
-"""Rows as tasks take them: by blocks, all at once where workers can open them, or only some."""
+"""Rows as tasks take them: in blocks, all at once where workers can open them, or only some."""
 
 import os
 from typing import Any
@@ -6,29 +6,23 @@ from typing import Any
 import numpy as np
 
 from likewise._validation import Rows
-from likewise.distributed._executor import Executor, Handle, mapped
+from likewise.distributed._executor import Executor, Handle, map_tasks
 from likewise.distributed._parquet import ParquetRows
-from likewise.distributed._sources import (
-    MemoryRows,
-    NpyRows,
-    as_source,
-    load_rows,
-    stacked,
-)
+from likewise.distributed._sources import MemoryRows, NpyRows, as_source, load_rows, stack_rows
 
 
 class RowBlocks:
-    """Rows that tasks ask for in blocks; what lies in memory is sent once.
+    """Rows that tasks read in blocks; rows in memory are sent once.
 
     Parameters
     ----------
-    rows : whatever `as_source` takes
-    name : what the caller calls them
+    rows : anything that `as_source` takes
+    name : argument name for errors
     executor : Executor
-        Where the tasks run.
 
     Attributes
     ----------
+    source : Source
     shape : tuple of int
     blocks : list of slice
     """
@@ -45,28 +39,25 @@ class RowBlocks:
         return self.shape[0]
 
     @property
-    def can_be_opened(self) -> bool:
-        """Whether a worker gets at any row without reading them all."""
+    def random_access(self) -> bool:
+        """Whether a worker can open any row without reading all of them."""
         return isinstance(self.source, MemoryRows | NpyRows)
 
-    def refuse_odd_rows(self) -> None:
-        """Refuse NaN and infinity in a file that tasks will open; other rows are checked as read.
-
-        What lies in memory was checked before.
-        """
+    def check_finite(self) -> None:
+        """Refuse NaN and infinity in an NPY file; other rows are checked when they are read."""
         if isinstance(self.source, NpyRows):
             tasks = ((self.part(b), self.name, b.start) for b in self.blocks)
-            for _ in mapped(self._executor, refuse_odd_part, tasks):
+            for _ in map_tasks(self._executor, check_finite_part, tasks):
                 pass
 
     def part(self, rows: slice) -> Any:
         """Return some rows as an argument of a task, which calls `load_rows` on it."""
         if not isinstance(self.source, MemoryRows):
             return self.source.part(rows)
-        place = rows.start, rows.stop
-        if place not in self._sent:
-            self._sent[place] = self._executor.share(self.source.part(rows))
-        return self._sent[place]
+        key = rows.start, rows.stop
+        if key not in self._sent:
+            self._sent[key] = self._executor.share(self.source.part(rows))
+        return self._sent[key]
 
     def parts(self) -> list[Any]:
         """Return every block as an argument of a task."""
@@ -74,33 +65,31 @@ class RowBlocks:
 
     def all(self) -> Any:
         """Return all rows as an argument of a task."""
-        if self.can_be_opened:
-            return self.part(slice(0, len(self)))
-        return self.parts()
+        return self.part(slice(0, len(self))) if self.random_access else self.parts()
 
-    def picked(self, needed: Handle, which: int) -> Any:
-        """Return only rows that a task needs, as an argument: see `needed_rows`."""
+    def select(self, needed: Handle, which: int) -> list[Handle]:
+        """Return only the rows that a task needs, as an argument: see `needed_rows`."""
         return [
-            self._executor.submit(pick, part, self.name, needed, which, block.start, block.stop)
+            self._executor.submit(select_rows, part, self.name, needed, which, block)
             for part, block in zip(self.parts(), self.blocks, strict=True)
         ]
 
     def __getitem__(self, index: np.ndarray) -> Rows:
-        """Return a few rows, here."""
+        """Return a few rows in this process."""
         index = np.asarray(index)
         if isinstance(self.source, MemoryRows):
             return self.source.rows[index]
-        distinct, back = np.unique(index, return_inverse=True)
+        distinct, inverse = np.unique(index, return_inverse=True)
         tasks = []
         for block in self.blocks:
             low, high = np.searchsorted(distinct, [block.start, block.stop])
             if low < high:
                 tasks.append((self.part(block), self.name, distinct[low:high] - block.start))
-        return stacked(list(mapped(self._executor, rows_of, tasks)))[back]
+        return stack_rows(list(map_tasks(self._executor, rows_of_part, tasks)))[inverse]
 
 
-def labels_here(y: Any, name: str) -> np.ndarray:
-    """Return labels, which are one number a row, in memory: from an array, or from where X lies."""
+def load_labels(y: Any, name: str) -> np.ndarray:
+    """Return labels in memory: from an array, a Dask array, an .npy file or a Parquet column."""
     if hasattr(y, "__dask_graph__"):
         y = y.compute()
     elif isinstance(y, str | os.PathLike):
@@ -112,28 +101,28 @@ def labels_here(y: Any, name: str) -> np.ndarray:
     return np.asarray(y)
 
 
-def refuse_odd_part(part: Any, name: str, start: int) -> None:
-    """Refuse NaN and infinity."""
+def check_finite_part(part: Any, name: str, start: int) -> None:
+    """Refuse NaN and infinity in a part whose first row is `start`."""
     try:
         load_rows(part, name)
     except ValueError as error:
         raise ValueError(f"in the rows of {name} from {start} on: {error}") from error
 
 
-def rows_of(part: Any, name: str, index: np.ndarray) -> Rows:
+def rows_of_part(part: Any, name: str, index: np.ndarray) -> Rows:
     """Return some rows of a part."""
     return load_rows(part, name)[index]
 
 
-def pick(
-    part: Any, name: str, needed: tuple[np.ndarray, ...], which: int, start: int, stop: int
-) -> Rows:
-    """Return those rows of a block that are needed; None where there are none."""
+def select_rows(
+    part: Any, name: str, needed: tuple[np.ndarray, ...], which: int, block: slice
+) -> Rows | None:
+    """Return the rows of a block that are needed; None where there are none."""
     distinct = needed[which]
-    low, high = np.searchsorted(distinct, [start, stop])
-    return rows_of(part, name, distinct[low:high] - start) if low < high else None
+    low, high = np.searchsorted(distinct, [block.start, block.stop])
+    return rows_of_part(part, name, distinct[low:high] - block.start) if low < high else None
 
 
-def together(picked: Any) -> Rows:
-    """Return what was picked from blocks as one table; rows that were opened as they are."""
-    return stacked([part for part in picked if part is not None])
+def stack_selected(selected: list[Rows | None]) -> Rows:
+    """Return the rows that `select_rows` found in each block as one table."""
+    return stack_rows([part for part in selected if part is not None])

@@ -1,7 +1,7 @@
-"""Where rows lie: in memory, in NPY, NPZ or Parquet files, in a Dask array, or in several of them.
+"""Sources of rows: memory, NPY, NPZ and Parquet files, Dask arrays, or several of them.
 
-A source knows its shape and hands out *parts*, which are small and which a worker turns into rows
-by `load_rows`. Nothing but shapes is read here.
+A source knows its shape and gives *parts*: small objects from which `load_rows` reads rows on a
+worker. Only shapes are read in this process.
 """
 
 import os
@@ -13,63 +13,63 @@ from typing import Any, Protocol
 import numpy as np
 
 from likewise._validation import Rows, check_rows, is_sparse
-from likewise.distributed._blocks import blocks_of
+from likewise.distributed._blocks import RemoteRows, blocks_of
 from likewise.distributed._parquet import ParquetRows
 
 
 class Source(Protocol):
-    """Rows that need not be here."""
+    """Rows that need not be in memory."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
 
     def blocks(self) -> list[slice]:
-        """Cut the rows where that is cheap; the same way whoever asks."""
+        """Cut the rows where that is cheap; always in the same way."""
 
     def part(self, rows: slice) -> Any:
-        """Return what `load_rows` turns into these rows."""
+        """Return an object from which `load_rows` reads these rows."""
 
 
 def as_source(rows: Any, name: str) -> Source:
-    """Return where rows lie, from whatever a user has.
+    """Return the source of rows that a user gave.
 
     Parameters
     ----------
     rows : array, CSR, memory-mapped array, Dask array, path, list of CSR or paths, or Source
         A path is that of an .npy, a .npz (of `scipy.sparse.save_npz`) or a .parquet file, or of a
         folder of Parquet files. It must name the same file on every worker.
-    name : what the caller calls them
+    name : argument name for errors
     """
-    if isinstance(rows, SOURCES):
-        return rows
+    if isinstance(rows, MemoryRows | RemoteRows):
+        return rows  # type: ignore[return-value]
     if isinstance(rows, str | os.PathLike):
         return _source_of_path(Path(rows), name)
     if hasattr(rows, "__dask_graph__"):
         return DaskRows(rows, name)
-    if _is_map(rows):
+    if _is_memory_map(rows):
         return NpyRows.of_map(rows)
-    if _is_in_pieces(rows):
+    if _is_stacked(rows):
         return StackedRows([as_source(piece, name) for piece in rows], name)
     return MemoryRows(check_rows(rows, name))
 
 
 def load_rows(part: Any, name: str = "rows", *, finite: bool = True) -> Rows:
-    """Return the rows of a part, checked: on the worker that needs them."""
+    """Return the checked rows of a part, on the worker that needs them."""
     return check_rows(load(part), name, finite=finite)
 
 
 def load(part: Any) -> Any:
-    """Return what a part stands for, as it is."""
+    """Return the content of a part, unchecked."""
     if isinstance(part, list):
-        return stacked([load(piece) for piece in part])
+        return stack_rows([load(piece) for piece in part])
     if hasattr(part, "__dask_graph__"):
         return part.compute(scheduler="synchronous")
     return part.load() if hasattr(part, "load") else part
 
 
-def stacked(parts: list[Rows]) -> Rows:
-    """Return rows below each other: CSR where any of them is sparse."""
+def stack_rows(parts: list[Rows]) -> Rows:
+    """Stack rows vertically: CSR where any of them is sparse."""
     if len(parts) == 1:
         return parts[0]
     if any(is_sparse(part) for part in parts):
@@ -81,7 +81,7 @@ def stacked(parts: list[Rows]) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class MemoryRows:
-    """An array or CSR in the memory of whoever asks."""
+    """An array or CSR in memory."""
 
     rows: Rows
 
@@ -101,8 +101,8 @@ class MemoryRows:
 
 
 @dataclass(frozen=True)
-class NpyRows:
-    """An NPY file, of which a worker maps what it needs into memory."""
+class NpyRows(RemoteRows):
+    """An NPY file, of which a worker maps the rows it needs into memory."""
 
     path: str
     dtype: str
@@ -123,7 +123,7 @@ class NpyRows:
         return blocks_of(self.shape[0], self.shape[1] * np.dtype(self.dtype).itemsize)
 
     def part(self, rows: slice) -> "NpyRows":
-        """Return the same file, further on."""
+        """Return some rows of the file."""
         width = self.shape[1] * np.dtype(self.dtype).itemsize
         shape = rows.stop - rows.start, self.shape[1]
         return NpyRows(self.path, self.dtype, shape, self.offset + rows.start * width)
@@ -137,7 +137,7 @@ class NpyRows:
 
 
 @dataclass(frozen=True)
-class NpzRows:
+class NpzRows(RemoteRows):
     """CSR in a file of `scipy.sparse.save_npz`."""
 
     path: str
@@ -155,13 +155,13 @@ class NpzRows:
         return NpzRows(self.path, shape, (first + rows.start, first + rows.stop))
 
     def load(self) -> Rows:
-        """Read the file, and keep the rows."""
+        """Read the file and return the rows."""
         from scipy.sparse import load_npz
 
         return load_npz(self.path).tocsr()[slice(*self.rows)]
 
 
-class DaskRows:
+class DaskRows(RemoteRows):
     """A Dask array, of which each block is computed where it is needed."""
 
     def __init__(self, array: Any, name: str) -> None:
@@ -174,37 +174,37 @@ class DaskRows:
             raise ValueError(f"{name} must be 2-D, but {array.ndim}-D was given.")
         if any(np.isnan(size) for size in array.chunks[0]):
             raise ValueError(f"{name} has blocks of unknown size: {name}.compute_chunk_sizes().")
-        self._array = array.rechunk({1: -1})
+        self.array = array.rechunk({1: -1})
         self.shape = array.shape
 
     def blocks(self) -> list[slice]:
-        """Cut as the array is."""
-        stops = np.cumsum(self._array.chunks[0]).tolist()
+        """Cut into the chunks of the array."""
+        stops = np.cumsum(self.array.chunks[0]).tolist()
         return [slice(a, b) for a, b in zip([0, *stops[:-1]], stops, strict=True) if b > a]
 
     def part(self, rows: slice) -> Any:
         """Return the rows as one lazy value."""
-        array = self._array[rows]
+        array = self.array[rows]
         chunks = array.to_delayed().ravel().tolist()
         return chunks[0] if len(chunks) == 1 else list(chunks)
 
 
-class StackedRows:
-    """Several sources below each other, such as blocks of CSR."""
+class StackedRows(RemoteRows):
+    """Several sources, stacked vertically, such as blocks of CSR."""
 
     def __init__(self, sources: list[Source], name: str) -> None:
         widths = {source.shape[1] for source in sources}
         if len(widths) > 1:
             raise ValueError(
-                f"{name} is in pieces of {' and '.join(map(str, sorted(widths)))} columns, but "
-                "they must all have as many."
+                f"{name} has parts of {' and '.join(map(str, sorted(widths)))} columns, but all "
+                "must have the same number."
             )
         self._sources = sources
         self._starts = np.cumsum([0, *(source.shape[0] for source in sources)]).tolist()
         self.shape = self._starts[-1], widths.pop()
 
     def blocks(self) -> list[slice]:
-        """Cut between the sources, and these as they like."""
+        """Cut between the sources, and each source as it is cut by itself."""
         return [
             slice(start + block.start, start + block.stop)
             for start, source in zip(self._starts, self._sources, strict=False)
@@ -212,7 +212,7 @@ class StackedRows:
         ]
 
     def part(self, rows: slice) -> Any:
-        """Return the parts of each source that the rows lie in."""
+        """Return the parts of the sources that hold the rows."""
         parts = [
             source.part(slice(max(rows.start - start, 0), min(rows.stop - start, source.shape[0])))
             for start, source in zip(self._starts, self._sources, strict=False)
@@ -254,18 +254,17 @@ def _source_of_npz(path: Path, name: str) -> Source:
     return NpzRows(os.path.abspath(path), (shape[0], shape[1]), (0, shape[0]))
 
 
-def lies_elsewhere(rows: Any) -> bool:
+def is_remote(rows: Any) -> bool:
     """Tell whether rows are not simply an array, CSR or frame in memory."""
     return (
-        (isinstance(rows, SOURCES) and not isinstance(rows, MemoryRows))
-        or isinstance(rows, str | os.PathLike)
+        isinstance(rows, RemoteRows | str | os.PathLike)
         or hasattr(rows, "__dask_graph__")
-        or _is_map(rows)
-        or _is_in_pieces(rows)
+        or _is_memory_map(rows)
+        or _is_stacked(rows)
     )
 
 
-def _is_map(rows: Any) -> bool:
+def _is_memory_map(rows: Any) -> bool:
     return (
         isinstance(rows, np.memmap)
         and rows.filename is not None
@@ -275,10 +274,7 @@ def _is_map(rows: Any) -> bool:
     )
 
 
-def _is_in_pieces(rows: Any) -> bool:
+def _is_stacked(rows: Any) -> bool:
     return isinstance(rows, list | tuple) and any(
         is_sparse(piece) or isinstance(piece, str | os.PathLike | np.memmap) for piece in rows
     )
-
-
-SOURCES = MemoryRows, NpyRows, NpzRows, ParquetRows, DaskRows, StackedRows

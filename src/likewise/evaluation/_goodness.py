@@ -19,7 +19,7 @@ from likewise._validation import (
 )
 from likewise.exceptions import require_extra
 from likewise.metrics import sampling_error
-from likewise.similarities import Similarity, compared_by, exact_scores, similarity_among
+from likewise.similarities import Similarity, exact_scores, similarity_among, underlying_similarity
 
 _SCORES_AT_A_TIME = 4_000_000
 
@@ -142,7 +142,7 @@ def goodness(
     """
     form = check_choice(form, "form", ["auto", "mean", "rank"])
     check_whole_number(sample_size, "sample_size", minimum=2)
-    compared = compared_by(similarity)
+    compared = underlying_similarity(similarity)
     X = compared.check_queries(X, "X")
     if compared.takes == "matrix" and X.shape[0] != X.shape[1]:
         raise ValueError(f"X must be a square matrix of rows with rows, but has shape {X.shape}.")

@@ -1,7 +1,6 @@
 """Similarity to landmarks as features, beside the features that rows have by themselves."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._execution import current_backend, use_backend, validate_rows
+from likewise._files import check_place, write_npy
 from likewise._progress import LongWork, show_progress
 from likewise._threads import limit_threads
 from likewise._validation import (
@@ -26,8 +27,8 @@ from likewise.similarities import (
     Ranked,
     Similarity,
     as_objects,
-    compared_by,
     similarity_among,
+    underlying_similarity,
 )
 
 _FLOATS = [np.float64, np.float32]
@@ -132,6 +133,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         compared = self._compared()
+        if y is not None and (backend := current_backend()) is not None:
+            y = backend.labels(y, "y")
         rows = self._check_rows(X, compared, reset=True)
         keeps_native = self._is_native_kept(rows, compared)
         if compared.takes == "matrix" and rows.shape[0] != rows.shape[1]:
@@ -153,9 +156,30 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         self.n_features_out_ = n_native + len(chosen) * max(1, len(self._shares()))
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Return the features of each row: CSR where `X` is sparse and kept, else dense."""
+    def transform(self, X: Any, out: Any = None) -> Any:
+        """Return the features of each row: CSR where `X` is sparse and kept, else dense.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        out : path, optional
+            An .npy file to write; the features are returned as a memory-mapped array.
+        """
         check_is_fitted(self)
+        if out is not None and check_place(out).suffix != ".npy":
+            raise ValueError(f"out must be an .npy file, but {out} was given.")
+        backend = current_backend()
+        if backend is not None and self.similarity_.takes == "rows":
+            rows = validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+            with show_progress(self.verbose):
+                return backend.transform(transform_block, rows, self, self.n_features_out_, out)
+        features = self._features(X)
+        if out is None:
+            return features
+        write_npy(out, [features], features.shape[0])
+        return np.load(out, mmap_mode="r")
+
+    def _features(self, X: Any) -> Any:
         rows = self._check_rows(X, self.similarity_, reset=False)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             found = self._similarities(rows)
@@ -218,14 +242,36 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             check_whole_number(self.n_jobs, "n_jobs")
 
     def _compared(self) -> Similarity:
-        return compared_by(self.similarity, self.base)
+        return underlying_similarity(self.similarity, self.base)
 
     def _check_rows(self, X: Any, compared: Similarity, *, reset: bool) -> Any:
         if compared.takes == "objects":
             return as_objects(X, "X")
+        if self._is_remote(X, compared):
+            return self._check_remote_rows(validate_rows(self, X))
         sparse = "csr" if compared.takes == "rows" else False
         rows = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, reset=reset)
         return compared.check_queries(rows, "X")
+
+    def _ranks(self) -> bool:
+        return self.boolean is not None or self.similarity == "ranked"
+
+    def _is_remote(self, X: Any, compared: Similarity) -> bool:
+        backend = current_backend()
+        if backend is None or compared.takes != "rows" or not backend.is_remote(X):
+            return False
+        # A memory-mapped array is read like any other array where ranks need all of its rows.
+        return not (isinstance(X, np.memmap) and self._ranks() and self.sample_size is None)
+
+    def _check_remote_rows(self, rows: Any) -> Any:
+        if self.select == "kmeans++":
+            raise ValueError("select 'kmeans++' needs rows in memory: use 'random' or 'per_class'.")
+        if self._ranks() and (self.sample_size is None or self.sample_size >= len(rows)):
+            raise ValueError(
+                f"sample_size must be given, and below {len(rows)}, where rows are not in memory: "
+                "ranks are counted among this many of them."
+            )
+        return rows
 
     def _is_native_kept(self, rows: Any, compared: Similarity) -> bool:
         has_native = is_table(rows, compared)
@@ -288,6 +334,12 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         return tags
 
 
+def transform_block(X: Any, fitted: LandmarkFeatures) -> Any:
+    """Return the features of a block of rows, in this process."""
+    with use_backend(None):
+        return fitted.transform(X)
+
+
 def is_table(rows: Any, compared: Similarity) -> bool:
     """Tell whether rows, as they were checked, have numbers as features of their own."""
     if compared.takes != "objects":
@@ -303,13 +355,12 @@ def _far_apart(
         raise ValueError(
             f"select 'kmeans++' needs a distance, but {compared!r} has none: use 'random'."
         )
-    distance: Callable[[Any, Any], np.ndarray] = compared.distance  # type: ignore[attr-defined]
     n = n_rows(rows)
     chosen = [int(random.randint(n))]
     nearest = np.full(n, np.inf)
     with LongWork("choosing landmarks", total=wanted, unit="landmarks") as work:
         while len(chosen) < wanted:
-            to_last = distance(rows, take(items, np.array(chosen[-1:])))[:, 0]
+            to_last = compared.distance(rows, take(items, np.array(chosen[-1:])))[:, 0]
             nearest = np.minimum(nearest, to_last.astype(np.float64) ** 2)
             nearest[chosen] = 0
             total = nearest.sum()

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import limit_threads
-from likewise._validation import check_number, check_whole_number, n_rows, take
-from likewise.similarities.distances import Dissimilarity, as_dissimilarity, check_square
+from likewise._validation import check_number, check_square, check_whole_number, n_rows, take
+from likewise.similarities import Similarity, as_similarity, dissimilarities
 
 _FLOATS = [np.float64, np.float32]
 
@@ -92,19 +92,20 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             check_number(self.width, "width", minimum=0, exclusive=True)
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
-        base = as_dissimilarity(self.dissimilarity)
+        base = self._similarity()
         X = self._check_rows(X, base, reset=True)
         if base.takes == "matrix":
-            check_square(X)
+            check_square(X, "X")
+            base.check_queries(X, "X")
         chosen = self._draw(n_rows(X))
         items = chosen if base.takes == "matrix" else take(X, chosen)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             fitted = base.fitted(X)
             sigma = None
             if self.width is not None:
-                found = fitted.between(fitted.prepare(X), fitted.prepare_items(items), items=chosen)
-                median = float(np.median(found))
-                sigma = self.width * (median if median > 0 else float(found.mean()) or 1.0)
+                values = dissimilarities(fitted, X, items)
+                median = float(np.median(values))
+                sigma = self.width * (median if median > 0 else float(values.mean()) or 1.0)
         self.prototypes_, self.items_ = chosen, items
         self.dissimilarity_, self.sigma_ = fitted, sigma
         return self
@@ -117,12 +118,13 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         X : as in `fit`; of a precomputed matrix a column for each training row
         """
         check_is_fitted(self)
-        measure = self.dissimilarity_
-        X = self._check_rows(X, measure)
+        X = self._check_rows(X, self.dissimilarity_)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            left, right = measure.prepare(X), measure.prepare_items(self.items_)
-            found = measure.between(left, right, items=self.prototypes_)
-        return found if self.sigma_ is None else np.exp(-((found / self.sigma_) ** 2))
+            values = dissimilarities(self.dissimilarity_, X, self.items_)
+        return values if self.sigma_ is None else np.exp(-((values / self.sigma_) ** 2))
+
+    def _similarity(self) -> Similarity:
+        return as_similarity(self.dissimilarity, is_distance=True, argument="dissimilarity")
 
     def _draw(self, n: int) -> np.ndarray:
         if self.n_prototypes is None or self.n_prototypes >= n:
@@ -135,13 +137,13 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         random = check_random_state(self.random_state)
         return np.sort(random.permutation(n)[: self.n_prototypes])
 
-    def _check_rows(self, X: Any, base: Dissimilarity, *, reset: bool = False) -> Any:
+    def _check_rows(self, X: Any, base: Similarity, *, reset: bool = False) -> Any:
         if base.takes == "rows":
             X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=reset)
         elif base.takes == "matrix":
-            # only some columns will be read, and these are looked at then
-            X = validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=reset)
-        return base.check(X, "X")
+            # only some columns are read, and checked then
+            return validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=reset)
+        return base.check_queries(X, "X")
 
     @property
     def _n_features_out(self) -> int:
@@ -150,10 +152,11 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            takes = as_dissimilarity(self.dissimilarity).takes
+            base = self._similarity()
         except (TypeError, ValueError):
-            return tags  # `fit` will say what is wrong with it
-        tags.input_tags.sparse = takes == "rows"
-        tags.input_tags.pairwise = tags.input_tags.positive_only = takes == "matrix"
-        tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
+            return tags  # `fit` reports the error
+        tags.input_tags.sparse = base.takes == "rows"
+        tags.input_tags.pairwise = base.takes == "matrix"
+        tags.input_tags.positive_only = base.takes == "matrix" and base.has_distance
+        tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
         return tags

@@ -16,7 +16,7 @@ from likewise.index._tuning import Tuning, tune
 from likewise.index._where import Where, check_fields
 from likewise.index.engines import ENGINES, EngineOptions
 from likewise.index.stores import OutdatedSnapshotError, Store, open_store
-from likewise.similarities import ItemOffsets, Matches, Similarity
+from likewise.similarities import ItemOffsets, Matches, Similarity, as_similarity
 
 _N_CANDIDATES = 100
 
@@ -26,8 +26,8 @@ class Index:
 
     Parameters
     ----------
-    similarity : Similarity
-        Such as a learner's `similarity_`.
+    similarity : str, Similarity, callable or fitted learner
+        As in `likewise.as_similarity`.
     engine : {"auto", "exact", "faiss", "usearch", "pgvector"}, default="auto"
         The engine that searches. "auto" is "pgvector" with a `url`; otherwise it is "exact" up to
         about 200,000 items, and faiss or usearch beyond that, if they are installed. The attributes
@@ -69,7 +69,7 @@ class Index:
 
     def __init__(
         self,
-        similarity: Similarity,
+        similarity: Any,
         engine: str = "auto",
         *,
         url: str | None = None,
@@ -78,7 +78,7 @@ class Index:
         metric: str | None = None,
         offsets: ItemOffsets | None = None,
     ) -> None:
-        _check_similarity(similarity)
+        similarity = as_similarity(similarity)
         check_offsets(offsets, similarity, None)
         check_choice(engine, "engine", ("auto", *ENGINES, "pgvector"))
         if engine == "auto" and url is not None:
@@ -192,18 +192,18 @@ class Index:
         listed = check_ids(ids)
         return self._change(lambda store: store.remove(listed))
 
-    def swap(self, similarity: Similarity) -> "Index":
+    def swap(self, similarity: Any) -> "Index":
         """Search by another similarity from now on, among the same items.
 
         Where queries alone are folded, only the similarity changes. Otherwise the items are mapped
         again, into a copy that replaces the old one when it is complete. Searches in progress use
         the old similarity. Offsets stay the same.
         """
-        _check_similarity(similarity)
+        swapped = as_similarity(similarity)
 
         def change(store: Store) -> Store:
-            check_offsets(store.offsets.offsets, similarity, None)
-            return store.swap(similarity)
+            check_offsets(store.offsets.offsets, swapped, None)
+            return store.swap(swapped)
 
         return self._change(change)
 
@@ -362,11 +362,3 @@ class Index:
         if effort is not None:
             index._snapshot.store.set_effort(check_whole_number(effort, "effort"))
         return index
-
-
-def _check_similarity(similarity: Any) -> None:
-    if not isinstance(similarity, Similarity):
-        raise TypeError(
-            "similarity must be a similarity, such as a learner's similarity_, but a "
-            f"{type(similarity).__name__} was given."
-        )

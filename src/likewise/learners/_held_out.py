@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from likewise._execution import current_backend
 from likewise._threads import slices
 from likewise._validation import Rows, check_labels, take
 from likewise.learners._gate import ERROR_SCALE_OF_LABELS
@@ -244,10 +245,33 @@ def average_precisions(
 
 def mean_average_precision(similarity: Bilinear, X: Rows, y: Any) -> float:
     """Return the mean average precision of each row as a query among the others."""
-    precisions = average_precisions(similarity.score, X, check_labels(y, "y", X, "X"))
+    backend = current_backend()
+    if backend is None:
+        precisions = average_precisions(similarity.score, X, check_labels(y, "y", X, "X"))
+    else:
+        labels = check_labels(backend.labels(y, "y"), "y", X, "X")
+        shared, n = backend.share(labels), len(labels)
+        blocks = backend.search(
+            similarity,
+            X,
+            X,
+            max(1, n - 1),
+            precisions_of_block,
+            lambda block: (block.start, shared),
+            exclude_self=True,
+            block_size=max(1, _NUMBERS_IN_BLOCK // n),
+        )
+        precisions = np.concatenate(list(blocks))
     if len(precisions) == 0:
         raise ValueError("y has no class of two rows or more, so no row has one to find.")
     return float(precisions.mean())
+
+
+def precisions_of_block(matches: Matches, start: int, labels: np.ndarray) -> np.ndarray:
+    """Return the average precision of a block of queries, of which the first is row `start`."""
+    gains = labels[matches.ids.astype(np.int64)] == labels[start : start + len(matches.ids), None]
+    n_relevant = gains.sum(axis=1)
+    return average_precision(gains[n_relevant > 0], n_relevant[n_relevant > 0])
 
 
 def held_rows(

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +76,7 @@ def select_triplets(
     item_ids: Any = None,
     random_state: int = 0,
     verbose: bool = False,
-    adapt: Callable[[Any, bool], Any] | None = None,
+    final_fit: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> TripletSelection:
     """Compare learners on held-out queries and items; fit the best on all comparisons.
 
@@ -100,9 +101,9 @@ def select_triplets(
         Ids of the items in `offsets_` of a ridge; row numbers by default.
     random_state : int, default=0
     verbose : bool, default=False
-    adapt : callable, optional
-        From a learner, not fitted, and whether it is for all comparisons to the one to be used,
-        such as its namesake on a cluster.
+    final_fit : callable, optional
+        Returns a context manager for the fit on all comparisons, such as `distributed.run_on` with
+        a checkpoint.
 
     Returns
     -------
@@ -127,14 +128,13 @@ def select_triplets(
     def fitted(name: str, which: Any) -> Any:
         learner: Any = TRIPLET_LEARNERS[name].make(random_state=random_state)
         whole = isinstance(which, slice)
-        if adapt is not None:
-            learner = adapt(learner, whole)
         part = None if weights is None else weights[which]
         options: dict[str, Any] = {"validate": True}
         if TRIPLET_LEARNERS[name].has_offsets:
             options = {"item_ids": item_ids if whole else None}
         others = None if P is Q else P
-        return learner.fit_triplets(triplets[which], Q, others, part, **options)
+        with final_fit() if whole else nullcontext():
+            return learner.fit_triplets(triplets[which], Q, others, part, **options)
 
     rng = np.random.default_rng(random_state)
     hold = HoldOut.random(Q.shape[0], P.shape[0], rng, same=P is Q, n_splits=n_splits)

@@ -251,8 +251,7 @@ def _initial_learner(
 def initialize_learner(learner: AROMA, n_query: int, n_item: int) -> AROMA:
     """Return a learner with a state, its initial one if it has not learned yet."""
     if not hasattr(learner, "state_"):
-        learner._check_parameters()
-        learner._start(learner._starting_form(n_query, n_item))
+        learner.initialize(n_query, n_item)
         learner.init = "auto"  # the state contains the start; the file need not repeat it
     return learner
 

@@ -1,23 +1,23 @@
-"""What is learned: similarities, small immutable values that score, search, fold and save."""
+"""Similarities: small immutable values that score, search, fold and save."""
 
 from likewise._validation import as_objects
 from likewise.similarities._base import Foldable, Metric, Similarity
 from likewise.similarities._bilinear import Bilinear
-from likewise.similarities._convert import NAMED, as_similarity
-from likewise.similarities._counts import exact_scores
-from likewise.similarities._dissimilarity import FromDissimilarity
+from likewise.similarities._blocks import BlockSimilarity, Distance
+from likewise.similarities._columns import DissimilarityColumns, dissimilarities, exact_scores
+from likewise.similarities._convert import as_similarity, from_callable, from_distance
 from likewise.similarities._explanation import Explanation, Term
-from likewise.similarities._function import Function, from_callable, from_distance
+from likewise.similarities._function import Function
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
-from likewise.similarities._matrix import Precomputed
 from likewise.similarities._offsets import (
     ItemOffsets,
     check_item_ids,
     moved_items,
     with_rows,
 )
-from likewise.similarities._ranked import Naive, Ranked, compared_by, similarity_among
+from likewise.similarities._precomputed import Precomputed
+from likewise.similarities._ranked import Ranked, similarity_among, underlying_similarity
 from likewise.similarities._rows import (
     frozen_map,
     inverse_lengths,
@@ -40,16 +40,18 @@ from likewise.similarities._search import (
     rounding_bound,
     steady_map,
 )
+from likewise.similarities._transformed import Naive
 
 __all__ = [
-    "NAMED",
     "NO_ITEM",
     "Best",
     "Bilinear",
     "BlockScorer",
+    "BlockSimilarity",
+    "DissimilarityColumns",
+    "Distance",
     "Explanation",
     "Foldable",
-    "FromDissimilarity",
     "Function",
     "ItemOffsets",
     "Mahalanobis",
@@ -64,7 +66,7 @@ __all__ = [
     "as_similarity",
     "best_items",
     "check_item_ids",
-    "compared_by",
+    "dissimilarities",
     "exact_scores",
     "from_callable",
     "from_distance",
@@ -84,5 +86,6 @@ __all__ = [
     "sums",
     "to_dense",
     "to_unit_length",
+    "underlying_similarity",
     "with_rows",
 ]

@@ -1,4 +1,4 @@
-"""What every similarity is and does: a value that scores, searches, explains and saves itself."""
+"""The interface of all similarities: immutable values that score, search, explain and save."""
 
 import os
 from abc import ABC, abstractmethod
@@ -7,9 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise import _files
+from likewise._execution import current_backend
 from likewise._validation import check_whole_number
-from likewise.similarities._explanation import Explanation
+from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._matches import Matches
+from likewise.similarities._rows import one_row_each
 from likewise.similarities._search import Scorer, search
 
 Metric = Literal["inner_product", "cosine", "euclidean"]
@@ -18,18 +20,19 @@ Metric = Literal["inner_product", "cosine", "euclidean"]
 class Similarity(ABC):
     """A measure of how alike two things are: the higher the score, the more alike.
 
-    Similarities are immutable values: `copy.deepcopy` returns the object itself. A subclass says
-    how pairs are scored; searching, saving and copying follow from that.
+    A distance is a similarity that scores −d and has `distance`. Similarities are immutable:
+    `copy.deepcopy` returns the object itself. A subclass defines how pairs are scored; search,
+    saving and copying follow from that.
     """
 
     @property
     def takes(self) -> Literal["rows", "objects", "matrix"]:
-        """What it scores: rows of numbers, any objects, or rows of a matrix of scores."""
+        """The input: rows of numbers, any objects, or rows of a precomputed matrix."""
         return "rows"
 
     @property
     def has_distance(self) -> bool:
-        """Whether there is also a method `distance`."""
+        """Whether `distance` is defined."""
         return False
 
     @property
@@ -39,11 +42,11 @@ class Similarity(ABC):
 
     @abstractmethod
     def check_queries(self, Q: Any, name: str = "Q") -> Any:
-        """Return `Q` in the form in which it is scored, or refuse it; `name` is for the error."""
+        """Validate and convert queries; `name` is the argument's name in errors."""
 
     @abstractmethod
     def check_items(self, P: Any, name: str = "P") -> Any:
-        """Return `P` in the form in which it is scored, or refuse it; `name` is for the error."""
+        """Validate and convert items; `name` is the argument's name in errors."""
 
     @abstractmethod
     def score(self, Q: Any, P: Any) -> np.ndarray:
@@ -67,11 +70,30 @@ class Similarity(ABC):
         ndarray of shape (n_queries,)
         """
 
-    @abstractmethod
+    def distance(self, Q: Any, P: Any) -> np.ndarray:
+        """Return the distance of every query to every item, where `has_distance` is true.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_items)
+        """
+        if not self.has_distance:
+            raise TypeError(f"{self!r} has no distance.")
+        return self._dissimilarity(self.score(Q, P))
+
+    def fitted(self, X: Any) -> "Similarity":
+        """Return this similarity with whatever it derives from training data; usually itself.
+
+        Parameters
+        ----------
+        X : rows, objects, or a square matrix
+        """
+        return self
+
     def explain(
         self, q: Any, p: Any, query_names: Any = None, item_names: Any = None, top: int | None = 10
     ) -> Explanation:
-        """Say which parts made the score of one query with one item.
+        """Break the score of one query with one item into terms.
 
         Parameters
         ----------
@@ -79,38 +101,55 @@ class Similarity(ABC):
         query_names, item_names : sequences of str, optional
             Names of the features on either side.
         top : int or None, default=10
-            How many of the strongest terms to name; None for all.
+            Number of strongest terms to list; None for all.
 
         Returns
         -------
         Explanation
-            Terms that, with the rest, sum to the score.
+            Terms that, with the rest, sum to the score. A similarity that is not a sum over
+            features returns its score as a single term.
         """
+        if self.takes == "rows":
+            q, p = one_row_each(q, p)
+        elif self.takes == "matrix":
+            q, p = np.atleast_2d(q), np.atleast_1d(p)
+        else:
+            q, p = [q], [p]
+        score = float(self.score_pairs(q, p)[0])
+        return Explanation(score, (Term("query", "item", score),), 0.0)
 
     @abstractmethod
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
-        """Return what `search` needs, from unchecked rows, and the type of the scores."""
+        """Return a scorer for `search` from unchecked rows, and the dtype of the scores."""
+
+    def _dissimilarity(self, scores: Any) -> Any:
+        """Convert scores to distances; to −score where there is no distance."""
+        return -scores
 
     def neighbors(self, Q: Any, P: Any, k: int, *, exclude_self: bool = False) -> Matches:
-        """Find the `k` items most alike to each query.
+        """Find the `k` items most similar to each query.
 
-        Memory stays flat, however many queries and items there are.
+        Memory is bounded, whatever the number of queries and items.
 
         Parameters
         ----------
         Q, P : rows of the queries and of the items
         k : int
-            How many items to return for each query.
+            Number of items to return for each query.
         exclude_self : bool, default=False
-            Item i is never a match of query i: for rows that search among themselves.
+            Never match query i with item i: for rows searched among themselves.
 
         Returns
         -------
         Matches
-            Row numbers and scores, best first; of equal scores the lower row comes first. Where
-            there are fewer than k items the rest is None and −inf.
+            Row numbers and scores, best first; ties are ordered by row number. With fewer than k
+            items, the remaining entries are None and −inf.
         """
         k = check_whole_number(k, "k")
+        backend = current_backend()
+        if backend is not None:
+            found: Matches = backend.neighbors(self, Q, P, k, exclude_self=exclude_self)
+            return found
         scorer, dtype = self._scorer(Q, P)
         return search(scorer, k, exclude_self=exclude_self, dtype=dtype)
 
@@ -126,17 +165,17 @@ class Similarity(ABC):
 
 
 class Foldable(Similarity):
-    """A similarity that an index computes by itself, once rows are *folded*.
+    """A similarity that a vector index can compute, once rows are *folded*.
 
-    `fold_queries` and `fold_items` turn rows into vectors whose `folded_metric`, as any vector
-    index computes it, ranks items exactly as the similarity does; `unfold_scores` puts what the
-    index returns back on the similarity's own scale.
+    `fold_queries` and `fold_items` map rows to vectors whose `folded_metric`, as any vector index
+    computes it, ranks items exactly as the similarity does; `unfold_scores` converts the values
+    returned by the index to the similarity's own scale.
     """
 
     @property
     @abstractmethod
     def folded_metric(self) -> Metric:
-        """The index metric that serves this similarity with any items."""
+        """The index metric that serves this similarity exactly for any items."""
 
     @abstractmethod
     def fold_queries(self, Q: Any, metric: Metric | None = None) -> Any:
@@ -146,7 +185,7 @@ class Foldable(Similarity):
         ----------
         Q : rows of the queries
         metric : {"inner_product", "cosine", "euclidean"}, optional
-            What the index computes; `folded_metric` by default. A metric that cannot serve this
+            The metric of the index; `folded_metric` by default. A metric that cannot serve this
             similarity exactly is refused.
         """
 
@@ -156,7 +195,7 @@ class Foldable(Similarity):
 
     @abstractmethod
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
-        """Turn what the index returned into scores of this similarity.
+        """Convert values returned by the index to scores of this similarity.
 
         Parameters
         ----------

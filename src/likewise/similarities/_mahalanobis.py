@@ -88,11 +88,6 @@ class Mahalanobis(Foldable):
         gap = self._mapped(_difference(Q, P), common_dtype(Q, P))
         return -paired_products(gap, gap)
 
-    def distance(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the distance d of every query to every item, as an (n_queries, n_items) array."""
-        found = self.score(Q, P)
-        return np.sqrt(np.negative(found, out=found), out=found)
-
     def explain(
         self, q: Any, p: Any, query_names: Any = None, item_names: Any = None, top: int | None = 10
     ) -> Explanation:
@@ -118,6 +113,10 @@ class Mahalanobis(Foldable):
             first, second = moved[i], moved[j]
         score = self.score_pairs(q, p)[0]
         return strongest(score, values, first, second, (names, item_side), top)
+
+    def _dissimilarity(self, scores: Any) -> Any:
+        squares = np.asarray(-scores)
+        return np.sqrt(squares, out=squares)
 
     @property
     def folded_metric(self) -> Metric:

@@ -53,8 +53,12 @@ class Scorer(Protocol):
         """Whether `scan` may be called from several threads."""
 
     @property
-    def ready(self) -> Callable[[slice], Any]:
-        """What prepares a chunk of items."""
+    def cell(self) -> tuple[int, int]:
+        """Numbers of queries and items that one call of `scores` should compare."""
+
+    @property
+    def ready(self) -> Callable[[Any], Any]:
+        """Function that prepares a chunk of items, given by a slice or an array of numbers."""
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
         """Offer the scores of a block of queries with a chunk of items to the heap."""
@@ -68,7 +72,11 @@ class Scorer(Protocol):
 
 def chunks(scorer: Scorer) -> list[slice]:
     """Cut the items into pieces of which one at a time is made ready."""
-    return list(slices(scorer.n_items, min(_ITEMS_IN_CHUNK, _NUMBERS_IN_CHUNK // scorer.width)))
+    return list(slices(scorer.n_items, _chunk_size(scorer)))
+
+
+def _chunk_size(scorer: Scorer) -> int:
+    return min(_ITEMS_IN_CHUNK, _NUMBERS_IN_CHUNK // scorer.width)
 
 
 def query_blocks(scorer: Scorer) -> list[slice]:
@@ -111,6 +119,44 @@ def best_items(
             step = partial(_scan_block, scorer, scorer.ready(chunk), first_id, skip, heap)
             for_each(step, blocks, on_done=work.advance, parallel=scorer.parallel)
     return heap
+
+
+def exact_scores(scorer: Scorer, which: np.ndarray | None = None) -> np.ndarray:
+    """Return the score of every query with every item; equal pairs have equal scores.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    which : array of item numbers, optional
+        Score these items only, in this order.
+    """
+    n_items = scorer.n_items if which is None else len(which)
+    found = np.empty((scorer.n_queries, n_items))
+    queries_in_cell, items_in_cell = scorer.cell
+    blocks = list(slices(scorer.n_queries, queries_in_cell))
+
+    def work(cell: tuple[slice, slice, Any]) -> None:
+        block, columns, ready = cell
+        found[block, columns] = scorer.scores(block, ready)
+
+    total = len(blocks) * -(-n_items // items_in_cell)
+    with LongWork("comparing", total=total, unit="blocks") as progress:
+        for chunk in slices(n_items, _chunk_size(scorer)):
+            cells = [
+                (block, part, ready)
+                for part in slices(chunk.stop, items_in_cell, chunk.start)
+                for ready in [scorer.ready(part if which is None else which[part])]
+                for block in blocks
+            ]
+            if scorer.parallel:
+                for_each(work, cells, on_done=progress.advance)
+                continue
+            for cell in cells:  # without the BLAS control that `for_each` would load
+                work(cell)
+                progress.advance()
+    if not np.isfinite(found).all():
+        raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
+    return found
 
 
 def joined(parts: Sequence[Best], k: int) -> Best:
@@ -159,20 +205,24 @@ class BlockScorer:
     Parameters
     ----------
     n_queries, n_items : int
-    ready : callable on a slice of items
-        What `score_block` wants of them.
-    score_block : callable on (slice of queries, ready items)
-        The scores, dense.
+    ready : callable on a slice or an array of item numbers
+        Prepares these items for `score_block`.
+    score_block : callable on (slice of queries, prepared items)
+        Returns the scores, dense.
     parallel : bool, default=True
         Whether `score_block` may be called from several threads.
+    width : int, default=1
+        Numbers that a prepared item takes.
+    cell : see `Scorer`
     """
 
     n_queries: int
     n_items: int
-    ready: Callable[[slice], Any]
+    ready: Callable[[Any], Any]
     score_block: Callable[[slice, Any], np.ndarray]
     parallel: bool = True
     width: int = 1
+    cell: tuple[int, int] = (_QUERIES_IN_BLOCK, _ITEMS_IN_BLOCK)
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
         """Score the block and offer it."""
@@ -208,6 +258,7 @@ class ProductScorer:
     """
 
     parallel = True
+    cell = (_QUERIES_IN_BLOCK, _ITEMS_IN_BLOCK)
 
     def __init__(
         self,

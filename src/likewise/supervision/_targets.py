@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise._execution import current_backend
 from likewise._validation import take
 from likewise.similarities import NO_ITEM, Best, Similarity, best_items, joined
 
@@ -37,6 +38,9 @@ def target_neighbors(
     >>> target_neighbors(lw.as_similarity("euclidean"), X, X, y, k=1)[0].ravel()
     array([1, 0, 1, 4, 3])
     """
+    backend = current_backend()
+    if backend is not None and similarity.takes == "rows":
+        return targets_of(backend.best_of_class(similarity, queries, y, k), y, k)
     own_rows = np.arange(len(y))
     return targets_of(best_of_class(similarity, queries, items, y, y, k, own_rows=own_rows), y, k)
 

@@ -18,7 +18,7 @@ from likewise._validation import (
     unknown_name,
 )
 from likewise.tables._blocks import BLOCKS, MAX_CATEGORIES, Block, block_from
-from likewise.tables._frame import Frame, as_frame, is_frame
+from likewise.tables._frame import Frame, as_frame, is_frame, is_image_file
 
 _SCALES = ("standard", "range", "none")
 _MISSING = ("impute", "refuse")
@@ -344,7 +344,7 @@ def _infer_kind(frame: Frame, name: str, id_given: str | None) -> tuple[str, str
     if not texts:
         return "ignore", "not used; every cell is missing."
     n_different = len(set(texts))
-    if all(_is_image(text) for text in texts[:20]):
+    if all(is_image_file(text) for text in texts[:20]):
         return "image", ""
     if n_different <= MAX_CATEGORIES and n_different < max(3, 0.5 * len(texts)):
         return "categorical", ""
@@ -356,10 +356,6 @@ def _infer_kind(frame: Frame, name: str, id_given: str | None) -> tuple[str, str
         f"not used; {n_different} different values in {len(texts)} rows. "
         "Name it as text or categorical to use it."
     )
-
-
-def _is_image(text: str) -> bool:
-    return text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"))
 
 
 def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[str]]]:

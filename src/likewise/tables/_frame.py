@@ -40,6 +40,11 @@ def is_frame(rows: Any) -> bool:
     return hasattr(rows, "columns") or hasattr(rows, "column_names")
 
 
+def is_image_file(text: str) -> bool:
+    """Tell whether a text is the name of an image file."""
+    return text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"))
+
+
 class ArrayFrame:
     """A 2-D array of numbers, its columns named x0, x1 and so on."""
 

@@ -1,4 +1,4 @@
-"""A model that takes tables: columns, then what was learned on their numbers."""
+"""A model that takes tables: columns and an estimator on their numbers."""
 
 import os
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from likewise.tables._columns import Columns
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableModel:
-    """Fitted columns and a fitted estimator, together: give it tables, save it, load it.
+    """Fitted columns and a fitted estimator in one object that takes tables.
 
     Attributes
     ----------
     columns : Columns
-        What is done to a table; to the items, where queries have columns of their own.
+        Encoding of tables; of the items, where queries have their own columns.
     estimator : fitted estimator or Similarity
-        A classifier (`SimilarityClassifier`, which holds the reference rows and their labels, or
-        another), a learner, or only what was learned.
+        A classifier, such as `SimilarityClassifier` with its reference rows and labels, a learner,
+        or a similarity.
     query_columns : Columns or None
-        What is done to queries, where they are not like the items.
+        Encoding of queries, where they differ from the items.
     target : str or None
-        Name of the column that was learned.
+        Name of the column of the labels.
 
     Examples
     --------
@@ -47,9 +47,9 @@ class TableModel:
 
     def __post_init__(self) -> None:
         for name in ("columns", "query_columns"):
-            given = getattr(self, name)
-            if not isinstance(given, Columns) and (name == "columns" or given is not None):
-                raise TypeError(f"{name} must be Columns, but {given!r} was given.")
+            value = getattr(self, name)
+            if not isinstance(value, Columns) and (name == "columns" or value is not None):
+                raise TypeError(f"{name} must be Columns, but {value!r} was given.")
         if not hasattr(self.estimator, "fit") and not isinstance(self.estimator, Similarity):
             raise TypeError(
                 f"estimator must be an estimator or a similarity, but {self.estimator!r} was given."
@@ -57,21 +57,21 @@ class TableModel:
 
     @property
     def similarity_(self) -> Similarity:
-        """What was learned about likeness; an estimator that has none is refused."""
-        found = getattr(self.estimator, "similarity_", self.estimator)
-        if not isinstance(found, Similarity):
+        """The similarity of the estimator; an estimator without one is refused."""
+        similarity = getattr(self.estimator, "similarity_", self.estimator)
+        if not isinstance(similarity, Similarity):
             raise ValueError(
                 f"the model is a {type(self.estimator).__name__}, which classifies but has no "
                 "similarity to score or search with."
             )
-        return found
+        return similarity
 
     def transform(self, rows: Any) -> Any:
         """Return the rows of a table as numbers."""
         return self.columns.transform(rows)
 
     def transform_queries(self, rows: Any) -> Any:
-        """Return queries as numbers; the same as `transform` where they are like the items."""
+        """Return queries as numbers; as `transform` where they have the columns of the items."""
         return (self.query_columns or self.columns).transform(rows)
 
     def score(self, queries: Any, items: Any) -> np.ndarray:
@@ -81,18 +81,18 @@ class TableModel:
     def predict(self, rows: Any) -> np.ndarray:
         """Return the class of each row."""
         if not hasattr(self.estimator, "predict"):
-            raise ValueError("the model was learned without labels, and has no classes to predict.")
+            raise ValueError("the model was fitted without labels and has no classes to predict.")
         predicted: np.ndarray = self.estimator.predict(self.transform(rows))
         return predicted
 
     def neighbors(self, queries: Any, items: Any, k: int, *, exclude_self: bool = False) -> Matches:
-        """Find the `k` rows of `items` that are most alike to each query."""
+        """Return the `k` rows of `items` that are most similar to each query."""
         return self.similarity_.neighbors(
             self.transform_queries(queries), self.transform(items), k, exclude_self=exclude_self
         )
 
     def explain(self, query: Any, item: Any, top: int | None = 10) -> Explanation:
-        """Say which features made the score of two tables of one row each."""
+        """Return the contributions of features to the score of two tables of one row each."""
         q, p = self.transform_queries(query), self.transform(item)
         return self.similarity_.explain(
             q,

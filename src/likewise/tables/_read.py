@@ -1,4 +1,4 @@
-"""Files and named data sets, as a table and its labels."""
+"""Tables and their labels, read from files or named data sets."""
 
 import os
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import numpy as np
 from likewise._validation import is_sparse, n_rows, unknown_name
 from likewise.datasets import Dataset, dataset_from_arrays, load, names, read_arrays
 from likewise.exceptions import require_extra
+from likewise.tables._frame import is_image_file
 
 _TEST = "/test"
 _NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A", "-nan", "NAN"]
@@ -18,21 +19,21 @@ _NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A",
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows as they were read, and their labels.
+    """Rows of a file or data set, and their labels.
 
     Attributes
     ----------
     name : str
-        Of the file without its ending, or of the data set.
+        Name of the data set, or of the file without its ending.
     rows : pyarrow.Table or CSR matrix
         Without the target.
     labels : ndarray or None
     target : str or None
-        Name of the column that the labels came from.
+        Name of the column of the labels.
     image_shape : (int, int) or None
-        Where the source says that its numbers are pixels.
+        Where the numbers are pixels.
     notes : tuple of str
-        What was left out.
+        Rows that were left out, in sentences.
     """
 
     name: str
@@ -46,22 +47,22 @@ class Table:
         return n_rows(self.rows)
 
     def with_target(self, target: str) -> "Table":
-        """Take the labels out of a column; rows without one are left out."""
+        """Return the table with a column as labels; rows without a label are left out."""
         if self.target == target:
             return self
         columns = [] if is_sparse(self.rows) else list(self.rows.column_names)
         if target not in columns:
             raise unknown_name(target, "target", columns or [self.target or "label"])
         values = self.rows.column(target).to_pylist()
-        there = np.array([value is not None and value == value for value in values])
-        if not there.any():
+        labeled = np.array([value is not None and value == value for value in values])
+        if not labeled.any():
             raise ValueError(f"target {target!r} is missing in every row.")
         rows, notes = self.rows.drop_columns([target]), self.notes
-        if not there.all():
-            rows = rows.filter(there)
-            notes = (*notes, f"{int((~there).sum())} rows have no {target} and are left out.")
+        if not labeled.all():
+            rows = rows.filter(labeled)
+            notes = (*notes, f"{int((~labeled).sum())} rows have no {target} and are left out.")
         labels = _classes(
-            [value for value, kept in zip(values, there, strict=True) if kept], target
+            [value for value, kept in zip(values, labeled, strict=True) if kept], target
         )
         return Table(self.name, rows, labels, target, self.image_shape, notes)
 
@@ -75,11 +76,11 @@ def read_table(
     ----------
     source : str or path-like
         A file that ends in .csv, .tsv, .parquet, .arrow, .feather, .npy, .npz or .svmlight (.svm,
-        .libsvm); or one of `likewise.datasets.names()`, with ``/test`` behind it for its test part.
+        .libsvm); or one of `likewise.datasets.names()`, with ``/test`` appended for its test part.
     target : str, optional
-        The column of the labels. Data sets, .npz files with y and svmlight files have them anyway.
+        The column of the labels. Data sets, .npz files with y and svmlight files need none.
     n_features : int, optional
-        The width of an svmlight file, which does not say it.
+        The number of features of an svmlight file, which does not store it.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def read_table(
     require_extra("pyarrow", "cli", "reading a table")
     path = Path(source)
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, and a file is needed.")
+        raise IsADirectoryError(f"{path} is a folder; a file is needed.")
     if path.is_file():
         if path.stat().st_size == 0:
             raise ValueError(f"{path} is empty.")
@@ -112,8 +113,8 @@ def _no_such(source: str, path: Path) -> FileNotFoundError:
     from difflib import get_close_matches
 
     folder = path.parent
-    there = [p.name for p in folder.iterdir()] if folder.is_dir() else []
-    near = get_close_matches(path.name, there + names(), n=1)
+    files = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+    near = get_close_matches(path.name, files + names(), n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return FileNotFoundError(f"there is no file {source}, nor a data set of that name.{hint}")
 
@@ -124,7 +125,7 @@ def _read_file(path: Path, n_features: int | None) -> Table:
     ending = path.suffix.lower()
     if ending not in _READERS:
         raise ValueError(
-            f"{path} ends in {ending or 'nothing'!r}, and one of {', '.join(_READERS)} is needed."
+            f"{path} ends in {ending or 'nothing'!r}; one of {', '.join(_READERS)} is needed."
         )
     try:
         if ending in (".svmlight", ".svm", ".libsvm"):
@@ -135,7 +136,7 @@ def _read_file(path: Path, n_features: int | None) -> Table:
         raise ValueError(f"{path} cannot be read as {ending}: {what}") from error
     if is_sparse(table.rows):
         return table
-    return replace(table, rows=_with_near_pictures(table.rows, path.parent))
+    return replace(table, rows=_with_image_paths(table.rows, path.parent))
 
 
 def _delimited(delimiter: str) -> Callable[[Path], Table]:
@@ -152,8 +153,8 @@ def _delimited(delimiter: str) -> Callable[[Path], Table]:
     return read
 
 
-def _with_near_pictures(rows: Any, folder: Path) -> Any:
-    """Let names of pictures point at the files beside the table."""
+def _with_image_paths(rows: Any, folder: Path) -> Any:
+    """Return the table with names of images as paths relative to its folder."""
     import pyarrow
 
     for place, name in enumerate(rows.column_names):
@@ -162,9 +163,9 @@ def _with_near_pictures(rows: Any, folder: Path) -> Any:
             continue
         values = column.to_pylist()
         first = next((value for value in values if value), "")
-        if first.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff")):
-            full = [value and str(folder / value) for value in values]
-            rows = rows.set_column(place, name, pyarrow.array(full, pyarrow.string()))
+        if is_image_file(first):
+            paths = [value and str(folder / value) for value in values]
+            rows = rows.set_column(place, name, pyarrow.array(paths, pyarrow.string()))
     return rows
 
 
@@ -179,7 +180,7 @@ def _arrow(path: Path) -> Table:
 
     try:
         return Table(path.stem, feather.read_table(path))
-    except ArrowInvalid:  # a stream, which is not a file in Arrow's sense
+    except ArrowInvalid:  # Arrow's streaming format
         with ipc.open_stream(path) as stream:
             return Table(path.stem, stream.read_all())
 
@@ -196,13 +197,13 @@ def _npz(path: Path) -> Table:
     arrays = read_arrays(path)
     if "y" in arrays:
         return _from_dataset(dataset_from_arrays(path.stem, arrays), False)
-    if {"data", "indices", "indptr", "shape"} <= set(arrays):  # as scipy.sparse.save_npz writes it
+    if {"data", "indices", "indptr", "shape"} <= set(arrays):  # of scipy.sparse.save_npz
         from scipy.sparse import load_npz
 
         return Table(path.stem, load_npz(path).tocsr())
     tables = [name for name, array in arrays.items() if array.ndim == 2]
     if "X" not in arrays and len(tables) != 1:
-        raise ValueError(f"{path} holds {', '.join(arrays) or 'nothing'}, and an X is needed.")
+        raise ValueError(f"{path} holds {', '.join(arrays) or 'nothing'}; an X is needed.")
     return Table(path.stem, _array_rows(arrays["X" if "X" in arrays else tables[0]], str(path)))
 
 
@@ -230,14 +231,14 @@ _READERS: dict[str, Callable[[Path], Table]] = {
 }
 
 
-def _array_rows(array: np.ndarray, what: str, columns: Any = None) -> Any:
+def _array_rows(array: np.ndarray, source: str, columns: Any = None) -> Any:
     import pyarrow
 
-    if array.ndim > 2:  # pictures
+    if array.ndim > 2:  # images
         array = array.reshape(len(array), -1)
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise ValueError(
-            f"{what} holds a {array.ndim}-D array of {array.dtype}, and rows of numbers are needed."
+            f"{source} holds a {array.ndim}-D array of {array.dtype}; rows of numbers are needed."
         )
     columns = columns or [f"x{column}" for column in range(array.shape[1])]
     return pyarrow.table({name: array[:, place] for place, name in enumerate(columns)})
@@ -251,7 +252,7 @@ def _from_dataset(data: Dataset, test: bool) -> Table:
         raise ValueError(f"{data.name} has no test part.")
     if isinstance(X, list):
         if not all(isinstance(row, str) for row in X):
-            raise ValueError(f"{data.name} holds series, and a table is needed.")
+            raise ValueError(f"{data.name} holds series; a table is needed.")
         rows = pyarrow.table({"text": X})
     else:
         rows = X if is_sparse(X) else _array_rows(np.asarray(X), data.name, data.feature_names)
@@ -263,7 +264,7 @@ def _from_dataset(data: Dataset, test: bool) -> Table:
 
 
 def _classes(values: list[Any], target: str) -> np.ndarray:
-    """Return labels as whole numbers or text; refuse measurements."""
+    """Return labels as integers or text; measurements are refused."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         numbers = np.array(values, dtype=np.float64)
         if (numbers == np.round(numbers)).all():
@@ -272,6 +273,6 @@ def _classes(values: list[Any], target: str) -> np.ndarray:
         if n_different > max(20, 0.05 * len(numbers)):
             raise ValueError(
                 f"target {target!r} has {n_different} different numbers in {len(numbers)} rows: "
-                "measurements, it seems, and classes are needed."
+                "these look like measurements; classes are needed."
             )
     return np.array([str(value) for value in values])

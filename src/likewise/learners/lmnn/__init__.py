@@ -1,1 +1,36 @@
 """Large margin nearest neighbors (Weinberger, Blitzer and Saul, 2005)."""
+
+from likewise.learners.lmnn._impostors import (
+    IMPOSTORS_FOR_SCALE,
+    Lists,
+    impostor_lists,
+    impostor_pairs,
+    lists_of,
+    nearest_others,
+    reach_of,
+    rows_for_scale,
+    scale_of,
+    typical_distance,
+)
+from likewise.learners.lmnn._init import starting_map
+from likewise.learners.lmnn._lmnn import LMNN, LargeMarginProblem, column_scale, standardize
+from likewise.learners.lmnn._objective import Margins
+
+__all__ = [
+    "IMPOSTORS_FOR_SCALE",
+    "LMNN",
+    "LargeMarginProblem",
+    "Lists",
+    "Margins",
+    "column_scale",
+    "impostor_lists",
+    "impostor_pairs",
+    "lists_of",
+    "nearest_others",
+    "reach_of",
+    "rows_for_scale",
+    "scale_of",
+    "standardize",
+    "starting_map",
+    "typical_distance",
+]

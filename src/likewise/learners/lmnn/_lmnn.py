@@ -1,14 +1,14 @@
 """Large margin nearest neighbours: pull target neighbours in, push impostors out."""
 
 import warnings
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._execution import current_backend, validate_labeled, validate_rows
 from likewise._progress import show_progress
 from likewise._threads import limit_threads, slices
 from likewise._validation import check_classes, check_number, check_whole_number
@@ -23,8 +23,28 @@ from likewise.supervision import check_targets, check_triplets, target_neighbors
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 256  # few enough to stay in a core's cache
 
-# rows, labels, anchors, targets, given impostors, c
-_Training: TypeAlias = tuple[Any, Any, np.ndarray, np.ndarray, Any, float]
+
+class LargeMarginProblem(NamedTuple):
+    """The problem that LMNN solves.
+
+    Attributes
+    ----------
+    X : array of shape (n_rows, n_features), or rows that workers read
+    labels : int array of shape (n_rows,), or None where the impostors are given
+    anchors : int array of shape (n_anchors,)
+        Row numbers.
+    targets : int array of shape (n_anchors, k)
+        Row numbers; −1 where there are fewer.
+    impostors : CSR list of the anchors' impostors, or None where they are searched for
+    c : float
+    """
+
+    X: Any
+    labels: np.ndarray | None
+    anchors: np.ndarray
+    targets: np.ndarray
+    impostors: tuple[np.ndarray, np.ndarray] | None
+    c: float
 
 
 class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -112,8 +132,8 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, target_neighbors: Any = None) -> "LMNN":
-        """Learn the map from labelled rows.
+    def fit(self, X: Any, y: Any, target_neighbors: Any = None) -> Self:
+        """Learn the map from labeled rows.
 
         Parameters
         ----------
@@ -124,19 +144,18 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             rows of its class by Euclid.
         """
         self._check_parameters()
-        X, y = self._labelled(X, y)
-        check_classification_targets(y)
+        X, y = validate_labeled(self, X, y, dtype=_FLOATS, order="C", ensure_min_samples=2)
         labels = check_classes(y)[1]
         given = None if target_neighbors is None else check_targets(target_neighbors, labels)
-        start = self._start(X, labels)
+        start = self._initial_map(X, labels)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             # by y, not by the labels' numbers: a warning names the classes
-            targets = self._targets(X, y) if given is None else given
-            self._training: _Training = X, labels, np.arange(len(X)), targets, None, self.c
-            self._minimize(start)
+            targets = nearest_targets(X, y, self.n_neighbors) if given is None else given
+            anchors = np.arange(len(X))
+            self._minimize(LargeMarginProblem(X, labels, anchors, targets, None, self.c), start)
         return self
 
-    def fit_triplets(self, triplets: Any, X: Any) -> "LMNN":
+    def fit_triplets(self, triplets: Any, X: Any) -> Self:
         """Learn the map from comparisons: row i is closer to row j than to row l.
 
         Each pair (i, j) that occurs is pulled, and each triplet pushed.
@@ -148,17 +167,17 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : array of shape (n_rows, n_features)
         """
         self._check_parameters()
-        X = self._rows(X)
+        X = validate_rows(self, X, dtype=_FLOATS, order="C")
         triplets = check_triplets(triplets, X, X, ("X", "X"))
-        start = self._start(X, None)
+        start = self._initial_map(X, None)
         pairs, of_pair = np.unique(triplets[:, :2], axis=0, return_inverse=True)
         of_pair = of_pair.reshape(-1)  # NumPy 2.0 gives it two axes
         order = np.lexsort((triplets[:, 2], of_pair))
         indptr = np.searchsorted(of_pair[order], np.arange(len(pairs) + 1))
         impostors = indptr.astype(np.int64), triplets[order, 2].astype(np.int32)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            self._training = X, None, pairs[:, 0], pairs[:, 1:], impostors, self.c
-            self._minimize(start)
+            problem = LargeMarginProblem(X, None, pairs[:, 0], pairs[:, 1:], impostors, self.c)
+            self._minimize(problem, start)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -169,24 +188,24 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @property
     def duality_gap_(self) -> float:
-        """By which share of itself the objective may still exceed its global minimum, at most.
+        """Bound on the share of the objective by which it exceeds its global minimum.
 
-        Computed when first asked for, from the dual of the problem and the rows given to `fit`;
+        Computed at the first access, from the dual of the problem and the rows given to `fit`;
         that takes about as long as `fit` itself.
         """
         check_is_fitted(self)
         if not hasattr(self, "_gap"):
-            if not hasattr(self, "_training"):
-                raise AttributeError("duality_gap_ can be asked for only where the map was fitted.")
+            if not hasattr(self, "_problem"):
+                raise AttributeError("duality_gap_ is known only to the object that was fitted.")
             with show_progress(self.verbose), limit_threads(self.n_jobs):
-                margins, search, spread = self._problem()
-                bound = lower_bound(margins, search, self.components_ * spread)
+                margins, search, scale = _margins_of(self._problem)
+                bound = lower_bound(margins, search, self.components_ * scale)
             self._gap = max(0.0, 1 - bound / self.objective_) if self.objective_ > 0 else 0.0
         return self._gap
 
     def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        state.pop("_training", None)  # a copy elsewhere is a map, not the rows it came from
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_problem", None)  # a copy holds the map, not the rows it was learned from
         return state
 
     def _check_parameters(self) -> None:
@@ -199,16 +218,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
 
-    def _labelled(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        return validate_data(self, X, y, dtype=_FLOATS, order="C", ensure_min_samples=2)
-
-    def _rows(self, X: Any) -> Any:
-        return validate_data(self, X, dtype=_FLOATS, order="C")
-
-    def _targets(self, X: Any, y: np.ndarray) -> np.ndarray:
-        return target_neighbors(as_similarity("euclidean"), X, X, y, self.n_neighbors)[0]
-
-    def _start(self, X: Any, labels: np.ndarray | None) -> np.ndarray:
+    def _initial_map(self, X: Any, labels: np.ndarray | None) -> np.ndarray:
         n_features = X.shape[1]
         if self.n_components is not None and self.n_components > n_features:
             raise ValueError(
@@ -216,27 +226,14 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         last = getattr(self, "components_", None) if self.warm_start else None
         init = self.init if last is None else last
-        return self._starting_map(X, labels, init)
+        backend = current_backend()
+        make = starting_map if backend is None else backend.initial_map
+        return np.asarray(make(X, labels, init, self.n_components))
 
-    def _starting_map(self, X: Any, labels: np.ndarray | None, init: Any) -> np.ndarray:
-        return starting_map(X, labels, init, self.n_components)
-
-    def _problem(self) -> tuple[Any, Any, np.ndarray]:
-        """Return what is minimised, and the units of the columns in which it is.
-
-        Columns are taken in units of their own spread, around their means: the same problem, on a
-        surface that is about as steep in every direction and looks the same at every scale of X.
-        """
-        X, labels, anchors, targets, impostors, c = self._training
-        mean = X.mean(axis=0, dtype=np.float64)
-        spread = steady_spread(X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0), len(X))
-        margins = Margins(in_units(X, mean, spread), anchors, targets, c)
-        return margins, ImpostorSearch(margins, labels, impostors), spread
-
-    def _minimize(self, start: np.ndarray) -> None:
-        """Descend from `start` and publish the best map seen."""
-        margins, search, spread = self._problem()
-        L = start * spread
+    def _minimize(self, problem: LargeMarginProblem, start: np.ndarray) -> None:
+        """Minimize the objective from `start` and publish the best map."""
+        margins, search, scale = _margins_of(problem)
+        L = start * scale
         warm = self.warm_start and hasattr(self, "components_")
         if not warm:
             L *= np.sqrt(search.best_scale(L))
@@ -248,7 +245,8 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
         self.__dict__.pop("_gap", None)
-        self.components_ = (found.L / spread).astype(margins.dtype)
+        self._problem = problem  # for `duality_gap_`, which is computed on demand
+        self.components_ = (found.L / scale).astype(margins.dtype)
         self.similarity_ = Mahalanobis(self.components_)
         self.objective_ = found.objective
         self.n_iter_ = found.n_iter
@@ -265,20 +263,43 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def steady_spread(spread: np.ndarray, largest: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return the spread of columns, and 1 for a constant.
+def nearest_targets(X: Any, y: np.ndarray, k: int) -> np.ndarray:
+    """Return each row's target neighbors by Euclidean distance."""
+    return target_neighbors(as_similarity("euclidean"), X, X, y, k)[0]
 
-    The spread of a constant is a rounding error, and would magnify others by its inverse.
+
+def _margins_of(problem: LargeMarginProblem) -> tuple[Any, Any, np.ndarray]:
+    """Return the margins, the search for impostors, and the scale of each column.
+
+    Columns are centered and divided by their standard deviation: the same problem, on a surface
+    that is about as steep in every direction and does not depend on the scale of X.
+    """
+    backend = current_backend()
+    if backend is not None:
+        return backend.large_margin_problem(problem)
+    X = problem.X
+    if not isinstance(X, np.ndarray):
+        raise AttributeError("duality_gap_ of a map fitted on a cluster is computed inside run_on.")
+    mean = X.mean(axis=0, dtype=np.float64)
+    scale = column_scale(X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0), len(X))
+    margins = Margins(standardize(X, mean, scale), problem.anchors, problem.targets, problem.c)
+    return margins, ImpostorSearch(margins, problem.labels, problem.impostors), scale
+
+
+def column_scale(deviation: np.ndarray, largest: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the standard deviation of each column, and 1 for a constant column.
+
+    The deviation of a constant is a rounding error; dividing by it would magnify other errors.
     """
     rounding = largest * n_rows * np.finfo(np.float64).eps
-    return np.where(spread <= rounding, 1.0, spread)
+    return np.where(deviation <= rounding, 1.0, deviation)
 
 
-def in_units(X: np.ndarray, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return the rows around the mean, in units of the columns' spread."""
-    found = np.empty(X.shape, X.dtype)
-    centred = np.empty((min(len(X), _ROWS_IN_BLOCK), X.shape[1]))
+def standardize(X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Return ``(X - mean) / scale`` in the precision of X."""
+    standardized = np.empty(X.shape, X.dtype)
+    centered = np.empty((min(len(X), _ROWS_IN_BLOCK), X.shape[1]))
     for rows in slices(len(X), _ROWS_IN_BLOCK):  # no copy of all of X in double precision
-        few = np.subtract(X[rows], mean, out=centred[: rows.stop - rows.start])
-        np.divide(few, spread, out=found[rows], casting="same_kind")
-    return found
+        block = np.subtract(X[rows], mean, out=centered[: rows.stop - rows.start])
+        np.divide(block, scale, out=standardized[rows], casting="same_kind")
+    return standardized

@@ -1,1 +1,41 @@
 """Online learners of bilinear similarities: AROMA and OASIS."""
+
+from likewise.learners.online._aroma import AROMA
+from likewise.learners.online._beliefs import (
+    DiagonalState,
+    Evidence,
+    FactoredState,
+    OasisState,
+    State,
+    copy_state,
+    sum_evidence,
+)
+from likewise.learners.online._early_stopping import Progress
+from likewise.learners.online._oasis import OASIS
+from likewise.learners.online._training import (
+    DrawnTriplets,
+    Step,
+    UpdateRule,
+    Weighted,
+    apply_triplets,
+)
+from likewise.learners.online._triplet_batches import TripletBatches
+
+__all__ = [
+    "AROMA",
+    "OASIS",
+    "DiagonalState",
+    "DrawnTriplets",
+    "Evidence",
+    "FactoredState",
+    "OasisState",
+    "Progress",
+    "State",
+    "Step",
+    "TripletBatches",
+    "UpdateRule",
+    "Weighted",
+    "apply_triplets",
+    "copy_state",
+    "sum_evidence",
+]

@@ -17,6 +17,7 @@ from likewise._validation import (
 from likewise.learners._informative import least_certain, probability
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import DiagonalState, FactoredState
+from likewise.learners.online._training import UpdateRule
 from likewise.similarities import paired_products, to_unit_length
 from likewise.supervision import check_triplets, triplets_of
 
@@ -210,14 +211,8 @@ class AROMA(OnlineLearner):
             raise ValueError(f"forget must be at most 1, but {self.forget} was given.")
         super()._check_parameters()
 
-    def _kind_of_state(self) -> type[DiagonalState] | type[FactoredState]:
+    def _state_class(self) -> type[DiagonalState] | type[FactoredState]:
         return DiagonalState if self.covariance == "diagonal" else FactoredState
 
-    def _rate(self) -> float:
-        return float(self.r)
-
-    def _forgets(self) -> bool:
-        return bool(self.forget > 0)
-
-    def _inflate_variance(self) -> None:
-        self.state_.forget(self.forget)
+    def _update_rule(self) -> UpdateRule:
+        return UpdateRule(float(self.r), float(self.forget), self.normalize, self.dtype)

@@ -1,15 +1,16 @@
-"""What AROMA and OASIS share: learning from labels, clicks and pairs, beside triplets."""
+"""The base of AROMA and OASIS: a bilinear form learned from triplets, labels, clicks or pairs."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from likewise._execution import current_backend, validate_labeled, validate_rows
 from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     Rows,
@@ -19,8 +20,8 @@ from likewise._validation import (
     check_whole_number,
     take,
 )
-from likewise.learners._arguments import grades_of_pairs
-from likewise.learners._gate import KINDS, NEW_ITEMS, Verdict, judge, start_kept
+from likewise.learners._arguments import grades_of_pairs, refuse_odd_rows, starting_form
+from likewise.learners._gate import KINDS, NEW_ITEMS, start_kept
 from likewise.learners._held_out import (
     HeldOut,
     HeldOutLabels,
@@ -31,50 +32,67 @@ from likewise.learners._held_out import (
     held_rows,
     mean_average_precision,
 )
-from likewise.learners.online._beliefs import copied
-from likewise.learners.online._early_stopping import Way, drawn, stretches
+from likewise.learners.online._beliefs import State, copy_state
+from likewise.learners.online._early_stopping import (
+    PATIENCE,
+    Progress,
+    decide,
+    overall_mean,
+    undecided,
+)
 from likewise.learners.online._history import plot_history, record
-from likewise.learners.online._triplet_batches import Feed
-from likewise.learners.online._triplet_learner import TripletLearner
+from likewise.learners.online._training import (
+    DrawnTriplets,
+    LocalTrainer,
+    Trainer,
+    UpdateRule,
+    check_mergeable,
+    merged_state,
+)
 from likewise.learners.ridge import RidgeSimilarity
-from likewise.similarities import Matches, Similarity
+from likewise.similarities import Bilinear
 from likewise.supervision import (
     HoldOut,
     LabelTriplets,
     RelevanceTriplets,
     TripletSource,
+    TripletStream,
     check_relevance,
     check_weights,
     relevant_items,
 )
 
-_PATIENCE = 5  # checks without a gain
-_TRIPLETS_A_ROW = 10
-_RANKED = 50  # items of each query that hard negatives are drawn from
-_SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
-_MOST_HELD_OUT = 300  # queries; each check ranks all items for them
+_TRIPLETS_PER_ROW = 10
+_N_RANKED = 50  # items of each query that hard negatives are drawn from
+_MAX_HELD_OUT = 300  # queries; each check ranks all items for them
 _HELD_OUT_SPLIT = 0
 
 
 @dataclass(frozen=True, eq=False)
-class _Lesson:
-    """Something to learn from: the start it is learned from, and how it is learned.
+class _TrainingSet:
+    """A form to start from, and how to train from there.
 
     Attributes
     ----------
-    start : callable that returns the form to begin with
-    learn : callable from a number of triplets and what judges, or None, to the `Way` it took
+    start : callable that returns the initial W
+    train : callable from a number of triplets and the held-out queries, or None, to `Progress`
     """
 
     start: Callable[[], np.ndarray]
-    learn: Callable[[int, HeldOut | None], Way]
+    train: Callable[[int, HeldOut | None], Progress]
 
 
-class OnlineLearner(TripletLearner):
-    """A learner that draws triplets itself, and is held to what it does not learn from."""
+class OnlineLearner(BaseEstimator):
+    """A bilinear form learned from one triplet after the other.
+
+    A subclass gives the parameters, the kind of state that triplets change, and the update rule.
+    """
 
     _FLOATS: ClassVar = [np.float64, np.float32]
 
+    init: Any
+    normalize: bool
+    dtype: str
     n_triplets: int
     early_stopping: bool
     validation_fraction: float
@@ -82,9 +100,12 @@ class OnlineLearner(TripletLearner):
     negatives: str
     hard_negatives: float
     random_state: Any
+    verbose: bool
 
-    def fit(self, X: Any, y: Any, weights: Any = None) -> Any:
-        """Learn from labelled rows: triplets are drawn from them.
+    state_: State
+
+    def fit(self, X: Any, y: Any, weights: Any = None) -> Self:
+        """Learn from labeled rows: triplets are drawn from them.
 
         With `early_stopping`, some rows are held out and ranked among themselves: see
         `validation_`. What clearly beats the start on them is learned again from all rows; else
@@ -98,16 +119,16 @@ class OnlineLearner(TripletLearner):
             How much the triplets of a query count.
         """
         self._check_parameters()
-        X, y, weights = self._labelled(X, y, weights, reset=True)
+        X, y, weights = self._check_labeled(X, y, weights, reset=True)
         rng = self._generator(0)
 
-        def lesson(source: TripletSource, rows: np.ndarray) -> _Lesson:
-            return _Lesson(
-                lambda: self._form(X, X, lambda ridge: ridge.fit(take(X, rows), y[rows])),
-                lambda n, held: self._draw_and_learn(source, X, X, n, rng, held, weights),
+        def training_set(source: TripletSource, rows: np.ndarray) -> _TrainingSet:
+            return _TrainingSet(
+                lambda: self._initial_form(X, X, lambda ridge: ridge.fit(take(X, rows), y[rows])),
+                lambda n, held: self._train(DrawnTriplets(source, n, rng, weights), X, X, held),
             )
 
-        whole = lesson(LabelTriplets(y), np.arange(len(y)))
+        whole = training_set(LabelTriplets(y), np.arange(len(y)))
         if not self.early_stopping:
             return self._fit_unvalidated(whole)
         splits = HoldOut.single(len(y), 0, self.validation_fraction, rng).queries
@@ -115,38 +136,38 @@ class OnlineLearner(TripletLearner):
         held = held_rows(y, splits, _HELD_OUT_SPLIT, rng)
         if not can_judge_labels(y, held, rest):
             return self._keep_start(X, X, HeldOutLabels.measure)
-        part = lesson(LabelTriplets(y, rest, rest), rest)
+        part = training_set(LabelTriplets(y, rest, rest), rest)
         return self._fit_validated(part, whole, HeldOutLabels(X, y, held), X, X)
 
-    def partial_fit(self, X: Any, y: Any, weights: Any = None) -> Any:
-        """Go on learning from more labelled rows: ten triplets a row are drawn among them.
+    def partial_fit(self, X: Any, y: Any, weights: Any = None) -> Self:
+        """Continue learning from more labeled rows: ten triplets per row are drawn among them.
 
         Parameters as in `fit`. Nothing is held out.
         """
         self._check_parameters()
         started = self._has_started()
-        X, y, weights = self._labelled(X, y, weights, reset=not started)
+        X, y, weights = self._check_labeled(X, y, weights, reset=not started)
         source = LabelTriplets(y)
         if not started:
-            self._start(self._form(X, X, lambda ridge: ridge.fit(X, y)))
+            self._start(self._initial_form(X, X, lambda ridge: ridge.fit(X, y)))
         elif self.state_.W.shape != (X.shape[1], X.shape[1]):
             raise ValueError(
-                f"X has {X.shape[1]} features, but what was learned compares "
+                f"X has {X.shape[1]} features, but the learned form compares "
                 f"{self.state_.W.shape[0]} with {self.state_.W.shape[1]}."
             )
         rng = self._generator(self.n_triplets_seen_)
-        n_triplets = min(_TRIPLETS_A_ROW * len(y), self.n_triplets)
-        self._draw_and_learn(source, X, X, n_triplets, rng, None, weights)
+        n_triplets = min(_TRIPLETS_PER_ROW * len(y), self.n_triplets)
+        self._train(DrawnTriplets(source, n_triplets, rng, weights), X, X)
         return self
 
     def fit_relevance(
         self, relevance: Any, queries: Any, items: Any = None, weights: Any = None
-    ) -> Any:
+    ) -> Self:
         """Learn from graded relevance, such as clicks: triplets are drawn from it.
 
         With `early_stopping`, some queries and some items are held out: see `validation_`. The
-        share of what was learned by which they gain is published, if it clearly beats the start,
-        and then learned again from all judgements; else the start is kept, with a warning.
+        share of the learned change that improves them is published if it clearly beats the start,
+        and is then learned again from all judgments; else the start is kept, with a warning.
 
         Parameters
         ----------
@@ -156,21 +177,21 @@ class OnlineLearner(TripletLearner):
         items : array or CSR of shape (n_items, n_item_features), optional
             The queries themselves by default.
         weights : sparse matrix or array of the shape of `relevance`, optional
-            How much each judgement counts, such as `supervision.position_weights` of clicks.
+            How much each judgment counts, such as `supervision.position_weights` of clicks.
         """
         self._check_parameters()
-        queries, items = self._sides_of(queries, items)
+        queries, items = _check_sides(queries, items)
         grades = check_relevance(relevance, queries, items)
         return self._fit_grades(grades, queries, items, weights, self.negatives)
 
     def fit_pairs(
         self, pairs: Any, y: Any, queries: Any, items: Any = None, weights: Any = None
-    ) -> Any:
-        """Learn from pairs that are alike or not: triplets are drawn from them.
+    ) -> Self:
+        """Learn from similar and dissimilar pairs: triplets are drawn from them.
 
         A similar item is closer than the query's dissimilar ones; for a query without such, closer
-        than any item it is not paired with. Queries that have only dissimilar items teach nothing.
-        What is published is decided as in `fit_relevance`.
+        than any item it is not paired with. Queries that have only dissimilar items are not used.
+        Validation is that of `fit_relevance`.
 
         Parameters
         ----------
@@ -182,7 +203,7 @@ class OnlineLearner(TripletLearner):
         weights : array of shape (n_pairs,), optional
         """
         self._check_parameters()
-        queries, items = self._sides_of(queries, items)
+        queries, items = _check_sides(queries, items)
         grades, of_pairs = grades_of_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
 
@@ -193,7 +214,7 @@ class OnlineLearner(TripletLearner):
         items: Any = None,
         weights: Any = None,
         validate: bool = False,
-    ) -> Any:
+    ) -> Self:
         """Learn from comparisons, one after the other, in the order given.
 
         Parameters
@@ -208,15 +229,17 @@ class OnlineLearner(TripletLearner):
         weights : array of shape (n_triplets,), optional
             How much each counts: a weight w makes AROMA's r into r/w, and OASIS's C into wC.
         validate : bool, default=False
-            Hold out queries and closer items, publish the share of what was learned by which they
-            gain, and keep the start where that does not clearly beat it. By default the printed
-            updates are followed.
+            Hold out queries and closer items, publish the share of the learned change that
+            improves them, and keep the start where that does not clearly beat it. By default the
+            printed updates are followed.
         """
-        if not validate:
-            return super().fit_triplets(triplets, queries, items, weights)
         self._check_parameters()
-        queries, items = self._sides_of(queries, items)
-        stream = self._stream(triplets, queries, items, weights)
+        queries, items = _check_sides(queries, items)
+        stream = _check_triplets(triplets, queries, items, weights)
+        if not validate:
+            self._start(self._default_form(queries.shape[1], items.shape[1]))
+            self._train(stream, queries, items)
+            return self
         rng = self._generator(0)
         triplets, weights = stream.arrays()
         hold = self._hold_out(queries, items, rng)
@@ -225,45 +248,121 @@ class OnlineLearner(TripletLearner):
         if len(judging) == 0 or not taught.any():
             return self._keep_start(queries, items, HeldOutTriplets.measure)
 
-        def lesson(which: np.ndarray) -> _Lesson:
-            part = self._stream(triplets[which], queries, items, weights[which])
-            return _Lesson(
-                lambda: self._form(
+        def training_set(which: np.ndarray) -> _TrainingSet:
+            part = _check_triplets(triplets[which], queries, items, weights[which])
+            return _TrainingSet(
+                lambda: self._initial_form(
                     queries,
                     items,
                     lambda ridge: ridge.fit_triplets(
                         triplets[which], queries, items, weights[which], offsets=False
                     ),
                 ),
-                lambda n, held: self._follow_whole(part, queries, items),
+                lambda n, held: self._train_once(part, queries, items),
             )
 
         seen = np.zeros(items.shape[0], dtype=bool)
         seen[triplets[taught, 1]] = True
         held = HeldOutTriplets(judging, seen, queries, items)
-        whole = lesson(np.ones(len(triplets), dtype=bool))
-        return self._fit_validated(lesson(taught), whole, held, queries, items)
+        whole = training_set(np.ones(len(triplets), dtype=bool))
+        return self._fit_validated(training_set(taught), whole, held, queries, items)
+
+    def partial_fit_triplets(
+        self, triplets: Any, queries: Any, items: Any = None, weights: Any = None
+    ) -> Self:
+        """Continue learning from more comparisons; parameters as in `fit_triplets`.
+
+        Parts of a list, one call after the other, give what `fit_triplets` gives on the list.
+        """
+        self._check_parameters()
+        started = self._has_started()
+        widths = self.state_.W.shape if started else (None, None)
+        if items is None and widths[0] != widths[1]:
+            raise ValueError(
+                f"items must be given: the learned form compares {widths[0]} features with "
+                f"{widths[1]}."
+            )
+        # Not every number is checked: a few triplets must not cost a pass over all rows.
+        queries, items = _check_sides(queries, items, widths, finite=False)
+        stream = _check_triplets(triplets, queries, items, weights)
+        if isinstance(stream, TripletStream):
+            refuse_odd_rows(stream, queries, None if items is queries else items)
+        if not started:
+            self._start(self._default_form(queries.shape[1], items.shape[1]))
+        self._train(stream, queries, items)
+        return self
+
+    def initialize(self, n_query_features: int, n_item_features: int) -> Self:
+        """Set the initial state, for rows of these widths, without any triplets."""
+        self._check_parameters()
+        self._start(self._default_form(n_query_features, n_item_features))
+        return self
+
+    @property
+    def similarity_(self) -> Bilinear:
+        """The form as it is now; later training does not change it."""
+        if not hasattr(self, "state_"):
+            raise AttributeError(f"this {type(self).__name__} has not learned anything yet.")
+        # Frozen, not copied: training copies an array that is frozen.
+        self.state_.W.flags.writeable = False
+        return self._as_similarity(self.state_.W)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the mean average precision of each row as a query among the others."""
         check_is_fitted(self, "state_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=self._FLOATS, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=self._FLOATS, reset=False)
         return mean_average_precision(self.similarity_, X, y)
 
     def plot_history(self, ax: Any = None) -> Any:
-        """Plot the loss, and what was held out where something was, against triplets seen."""
+        """Plot the loss, and the held-out measure if there is one, against triplets seen."""
         check_is_fitted(self, "state_")
         return plot_history(self.history_, getattr(self, "validation_", None), ax)
 
-    # How it is done.
+    @classmethod
+    def merge(cls, models: Sequence[Self], start: Self | None = None) -> Self:
+        """Return one learner that combines several, each trained on its own triplets.
+
+        Parameters
+        ----------
+        models : sequence of learners of this class
+            All continued from the same start.
+        start : learner, optional
+            That start, where it had learned something itself; it is counted once. A fresh one by
+            default.
+
+        Returns
+        -------
+        A new learner with the parameters of the first.
+        """
+        models = list(models)
+        check_mergeable(cls, models, start)
+        merged = cls(**models[0].get_params(deep=False))
+        merged._start(merged._default_form(*models[0].state_.W.shape))
+        if start is not None:
+            merged.state_ = start.state_
+            merged.n_triplets_seen_, merged.n_updates_ = start.n_triplets_seen_, start.n_updates_
+        n_seen, n_updates = merged.n_triplets_seen_, merged.n_updates_
+        updates = [model.n_updates_ - n_updates for model in models]
+        merged.state_ = merged_state(models, merged.state_, updates)
+        merged.n_updates_ = n_updates + sum(updates)
+        merged.n_triplets_seen_ = n_seen + sum(m.n_triplets_seen_ - n_seen for m in models)
+        return merged
+
+    def _state_class(self) -> type[State]:
+        raise NotImplementedError
+
+    def _update_rule(self) -> UpdateRule:
+        raise NotImplementedError
 
     @classmethod
-    def _from_file(cls, validation: Any = None, **parameters: Any) -> Any:
-        """Return a learner as a file holds it; `validation` was a parameter once."""
+    def _from_file(cls, validation: Any = None, **parameters: Any) -> Self:
+        """Return a learner as a file holds it; older files have a parameter `validation`."""
         return cls(**parameters)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
+        if not isinstance(self.normalize, bool | np.bool_):
+            raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
+        check_choice(self.dtype, "dtype", ("float32", "float64"))
         check_whole_number(self.n_triplets, "n_triplets")
         check_choice(self.new_items, "new_items", NEW_ITEMS)
         check_choice(self.negatives, "negatives", ("unjudged", "judged"))
@@ -272,70 +371,104 @@ class OnlineLearner(TripletLearner):
         for name in ("validation_fraction", "hard_negatives"):
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, but {getattr(self, name)} was given.")
+        if self._starts_from_ridge() and current_backend() is not None:
+            raise ValueError(
+                "init 'ridge' cannot be fitted on a cluster: fit RidgeSimilarity outside run_on "
+                "and give its similarity_ as init."
+            )
 
-    def _start(self, form: np.ndarray) -> None:
-        super()._start(form)
-        self.__dict__.pop("validation_", None)
-
-    def _form(self, Q: Rows, P: Rows, fit_ridge: Callable[[RidgeSimilarity], Any]) -> np.ndarray:
-        """Return the form to begin with: with ``init="ridge"`` that of a ridge, fitted here."""
-        if not (isinstance(self.init, str) and self.init == "ridge"):
-            return self._starting_form(Q.shape[1], P.shape[1])
-        ridge = RidgeSimilarity(
-            new_items=self.new_items, normalize=self.normalize, random_state=self.random_state
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where it keeps its start, learning begins there
-            return fit_ridge(ridge).similarity_.W.astype(self.dtype)
-
-    def _labelled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
-        X, y = validate_data(
+    def _check_labeled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
+        X, y = validate_labeled(
             self, X, y, accept_sparse="csr", dtype=self._FLOATS, order="C", reset=reset
         )
-        check_classification_targets(y)
-        X = check_rows(X, "X", finite=False)  # CSR in order of columns
         return X, y, None if weights is None else check_weights(weights, y, "y")
 
+    def _has_started(self) -> bool:
+        """Tell whether there is a state, and refuse one that parameters no longer fit."""
+        if not hasattr(self, "state_"):
+            return False
+        if type(self.state_) is not self._state_class() or self.state_.W.dtype != self.dtype:
+            raise ValueError(
+                f"parameters were changed after learning began with a {type(self.state_).__name__} "
+                f"of {self.state_.W.dtype}: fit again."
+            )
+        return True
+
     def _generator(self, position: int) -> np.random.Generator:
-        """Return random numbers that depend on the seed and on how much has been seen."""
+        """Return random numbers that depend on the seed and on the number of triplets seen."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return np.random.default_rng([seed, position])
 
     def _hold_out(self, queries: Rows, items: Rows, rng: np.random.Generator) -> HoldOut:
-        return HoldOut.single(
-            queries.shape[0],
-            items.shape[0],
-            self.validation_fraction,
-            rng,
-            same=items is queries,
+        shape = queries.shape[0], items.shape[0]
+        return HoldOut.single(*shape, self.validation_fraction, rng, same=items is queries)
+
+    def _as_similarity(self, W: np.ndarray) -> Bilinear:
+        return Bilinear(W, norm="cosine" if self.normalize else "none")
+
+    def _starts_from_ridge(self) -> bool:
+        return isinstance(self.init, str) and self.init == "ridge"
+
+    def _default_form(self, n_query: int, n_item: int, init: Any = None) -> np.ndarray:
+        """Return the initial W that `init` names, or the given one instead."""
+        init = self.init if init is None else init
+        return starting_form(init, n_query, n_item, self.dtype, self.normalize)
+
+    def _base_form(self, Q: Rows, P: Rows) -> np.ndarray:
+        """Return the W that results are compared with: before the ridge, if there is one."""
+        return self._default_form(
+            Q.shape[1], P.shape[1], "auto" if self._starts_from_ridge() else None
         )
+
+    def _initial_form(
+        self, Q: Rows, P: Rows, fit_ridge: Callable[[RidgeSimilarity], Any]
+    ) -> np.ndarray:
+        """Return the initial W; with ``init="ridge"`` that of a ridge, fitted here."""
+        if not self._starts_from_ridge():
+            return self._default_form(Q.shape[1], P.shape[1])
+        ridge = RidgeSimilarity(
+            new_items=self.new_items, normalize=self.normalize, random_state=self.random_state
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # if the ridge keeps its start, training begins there
+            form: np.ndarray = fit_ridge(ridge).similarity_.W.astype(self.dtype)
+        return form
+
+    def _start(self, form: np.ndarray) -> None:
+        """Reset to an initial W, which becomes the state's own."""
+        self.state_ = self._state_class().fresh(form)
+        self.n_features_in_ = form.shape[0]
+        self.n_triplets_seen_ = 0
+        self.n_updates_ = 0
+        self.history_: list[dict[str, Any]] = []
+        self.__dict__.pop("validation_", None)
 
     def _fit_grades(
         self, grades: Any, queries: Rows, items: Rows, weights: Any, negatives: str
-    ) -> Any:
+    ) -> Self:
         """Draw triplets from grades, some queries and items held out."""
         rng = self._generator(0)
 
-        def lesson(source: TripletSource, part: Any) -> _Lesson:
-            return _Lesson(
-                lambda: self._form(
+        def training_set(source: TripletSource, part: Any) -> _TrainingSet:
+            return _TrainingSet(
+                lambda: self._initial_form(
                     queries,
                     items,
                     lambda ridge: ridge.fit_relevance(
                         part, queries, None if items is queries else items, weights, offsets=False
                     ),
                 ),
-                lambda n, held: self._draw_and_learn(source, queries, items, n, rng, held, None),
+                lambda n, held: self._train(DrawnTriplets(source, n, rng), queries, items, held),
             )
 
         options: dict[str, Any] = {"negatives": negatives, "hard": self.hard_negatives}
         everything = RelevanceTriplets(grades, weights, **options)
-        whole = lesson(everything, grades)
+        whole = training_set(everything, grades)
         if not self.early_stopping:
             return self._fit_unvalidated(whole)
         hold = self._hold_out(queries, items, rng)
         training = hold.training(grades, _HELD_OUT_SPLIT)
-        held = held_queries(everything.queries, hold.queries, _HELD_OUT_SPLIT, _MOST_HELD_OUT, rng)
+        held = held_queries(everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng)
         try:
             may_be_farther = hold.items != _HELD_OUT_SPLIT
             source = RelevanceTriplets(training, weights, **options, items=may_be_farther)
@@ -349,147 +482,109 @@ class OnlineLearner(TripletLearner):
             relevant_items(training),
             queries,
             items,
-            self._neighbors,
+            lambda similarity, Q, P, k: similarity.neighbors(Q, P, k),
             same=items is queries,
         )
-        return self._fit_validated(lesson(source, training), whole, judged_by, queries, items)
+        return self._fit_validated(training_set(source, training), whole, judged_by, queries, items)
 
-    def _fit_unvalidated(self, lesson: _Lesson) -> Any:
-        self._start(lesson.start())
-        lesson.learn(self.n_triplets, None)
+    def _fit_unvalidated(self, whole: _TrainingSet) -> Self:
+        self._start(whole.start())
+        whole.train(self.n_triplets, None)
         return self
 
     def _fit_validated(
-        self, part: _Lesson, whole: _Lesson, held: HeldOut, queries: Rows, items: Rows
-    ) -> Any:
-        """Learn from a part, decide by what was held out, and learn again from everything."""
-        base = self._base_form(queries.shape[1], items.shape[1])
-        validation = self._decided()
-        history, way = None, Way()
+        self, part: _TrainingSet, whole: _TrainingSet, held: HeldOut, queries: Rows, items: Rows
+    ) -> Self:
+        """Train on a part, decide by the held-out queries, and train again on everything."""
+        base = self._base_form(queries, items)
+        backend = current_backend()
+        validation = None if backend is None else backend.resumed_validation()
+        history, progress = None, Progress()
         if validation is None:
             start = part.start()
             self._start(start.copy())
-            way = part.learn(self.n_triplets, held)
+            progress = part.train(self.n_triplets, held)
             history = self.history_
-            validation = self._decision(held, base, start, way)
+            validation = decide(held, base, start, progress, self._as_similarity, self.new_items)
         if not validation["published"]:
             self._start(base)
-            self._warn_of_start(validation)
-        elif way.interrupted and way.best is not None:
-            # Whoever stops it waits no longer: what was learned from the part is published.
-            self.state_ = way.best
+            self._warn_that_start_is_kept(validation)
+        elif progress.interrupted and progress.best is not None:
+            self.state_ = progress.best  # without training again: the user wants to stop
         else:
             start = whole.start()
             self._start(start.copy())
             self.validation_ = validation
             if validation["n_triplets"]:
-                whole.learn(validation["n_triplets"], None)
+                whole.train(validation["n_triplets"], None)
         if validation["published"]:
             self.state_.W = start + start.dtype.type(validation["share"]) * (self.state_.W - start)
         self.validation_ = validation
         self.history_ = self.history_ if history is None else history
         return self
 
-    def _decided(self) -> dict[str, Any] | None:
-        """Return what an earlier run has decided: nothing by default."""
-        return None
-
-    def _decision(
-        self, held: HeldOut, base: np.ndarray, start: np.ndarray, way: Way
-    ) -> dict[str, Any]:
-        """Judge shares of what was learned by what was held out."""
-        assert way.best is not None
-        learned = way.best.W - start
-        shares: tuple[float, ...] = _SHARES
-        if not start.any():
-            shares = _SHARES[-1:]  # from nothing, every share ranks alike
-        elif not np.array_equal(base, start):
-            shares = (0.0, *_SHARES)  # a ridge may be worth publishing by itself
-        values = [held(self._published(start + start.dtype.type(s) * learned)) for s in shares]
-        before = held(self._published(base)) if base.any() else held.without_ranking()
-        candidates = np.array(values)[:, None]
-        verdict = judge(before, candidates, self.new_items, error_scale=held.error_scale)
-        share = shares[verdict.form]
-        return {
-            **_validation(held.measure, verdict),
-            "share": share if verdict.passes else 0.0,
-            "n_triplets": way.n_best if share > 0 else 0,
-        }
-
-    def _keep_start(self, queries: Rows, items: Rows, measure: str) -> Any:
-        """Begin, and learn nothing: there is nothing to judge by."""
-        self._start(self._base_form(queries.shape[1], items.shape[1]))
-        nothing = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
-        self.validation_ = {**_validation(measure, nothing), "share": 0.0, "n_triplets": 0}
-        self._warn_of_start(self.validation_)
+    def _keep_start(self, queries: Rows, items: Rows, measure: str) -> Self:
+        """Start, and learn nothing: there are too few queries to hold some out."""
+        self._start(self._base_form(queries, items))
+        self.validation_ = undecided(measure)
+        self._warn_that_start_is_kept(self.validation_)
         return self
 
-    def _base_form(self, n_query: int, n_item: int) -> np.ndarray:
-        """Return the start that everything is held to: a ridge is learned already."""
-        is_ridge = isinstance(self.init, str) and self.init == "ridge"
-        return self._starting_form(n_query, n_item, "auto" if is_ridge else self.init)
-
-    def _warn_of_start(self, validation: dict[str, Any]) -> None:
+    def _warn_that_start_is_kept(self, validation: dict[str, Any]) -> None:
         outcomes = {kind: validation[kind] for kind in KINDS}
         warnings.warn(start_kept(validation["measure"], outcomes), stacklevel=5)
 
-    def _draw_and_learn(
-        self,
-        source: TripletSource,
-        queries: Rows,
-        items: Rows,
-        n_triplets: int,
-        rng: np.random.Generator,
-        held: HeldOut | None,
-        query_weights: np.ndarray | None,
-    ) -> Way:
-        """Learn from drawn triplets; with something held out, find the best state on the way."""
-        way = Way()
+    def _train(
+        self, triplets: Any, queries: Rows, items: Rows, held: HeldOut | None = None
+    ) -> Progress:
+        """Train on triplets in rounds; with held-out queries, find the best state."""
+        progress = Progress()
         if held is not None:
-            way = Way(copied(self.state_), _overall(held, self.similarity_))
-        way = self._begun(way, n_triplets)
-        learn = self._learner_of(source, queries, items, rng, query_weights)
-        with show_progress(self.verbose), self._work(n_triplets) as work:
-            for n in self._stretches(n_triplets)[way.stretches :]:
-                if work.interrupted or way.stale >= _PATIENCE:
+            progress = Progress(copy_state(self.state_), overall_mean(held, self.similarity_))
+        work = LongWork(
+            "learning",
+            total=len(triplets),
+            unit="triplets",
+            partial_result="the state learned so far",
+        )
+        with show_progress(self.verbose), work:
+            trainer = self._trainer(queries, items, work)
+            for n in trainer.rounds(triplets, progress, work):
+                if work.interrupted or progress.stale >= PATIENCE:
                     break
-                if isinstance(source, RelevanceTriplets) and self.hard_negatives > 0:
-                    k = min(_RANKED, items.shape[0])
-                    source.set_ranking(self._neighbors(self.similarity_, queries, items, k).ids)
-                learn(n, work)
-                way.stretches += 1
+                if isinstance(triplets, DrawnTriplets) and self.hard_negatives > 0:
+                    self._rank_hard_negatives(triplets.source, queries, items)
+                for step in trainer.train(self.state_, self.n_triplets_seen_, triplets, n):
+                    self.state_ = step.state
+                    self.n_triplets_seen_ += step.n_triplets
+                    self.n_updates_ += step.n_updates
+                    record(self.history_, self.n_triplets_seen_, self.n_updates_, step.loss)
+                    work.advance(step.n_triplets)
+                progress.rounds += 1
                 if held is not None:
-                    mean = _overall(held, self.similarity_)
+                    mean = overall_mean(held, self.similarity_)
                     record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
-                    way.note(self.state_, mean, self.n_triplets_seen_)
-                self._kept(way)
-            way.interrupted = work.interrupted
-        return way
+                    progress.check(self.state_, mean, self.n_triplets_seen_)
+            progress.interrupted = work.interrupted
+        return progress
 
-    def _follow_whole(self, stream: Any, queries: Rows, items: Rows) -> Way:
-        """Learn from all triplets of a stream, once."""
-        self._follow(stream, queries, items)
-        return Way(copied(self.state_), n_best=len(stream))
+    def _trainer(self, queries: Rows, items: Rows, work: LongWork) -> Trainer:
+        backend, rule = current_backend(), self._update_rule()
+        if backend is None:
+            return LocalTrainer(rule, queries, items, work)
+        trainer: Trainer = backend.trainer(self, rule, queries, items)
+        return trainer
 
-    def _stretches(self, n_triplets: int) -> list[int]:
-        return list(stretches(n_triplets))
+    def _train_once(self, triplets: Any, queries: Rows, items: Rows) -> Progress:
+        """Train on all triplets of a stream; the best state is the last."""
+        progress = self._train(triplets, queries, items)
+        progress.best, progress.n_best = copy_state(self.state_), self.n_triplets_seen_
+        return progress
 
-    def _learner_of(
-        self, source: TripletSource, queries: Rows, items: Rows, rng: Any, query_weights: Any
-    ) -> Callable[[int, LongWork], Any]:
-        """Return what learns from so many drawn triplets."""
-        feed = Feed(queries, items, unit=self.normalize, dtype=self.dtype)
-        return lambda n, work: self._learn(drawn(source, n, rng, query_weights), feed, work)
-
-    def _neighbors(self, similarity: Similarity, Q: Rows, P: Rows, k: int) -> Matches:
-        return similarity.neighbors(Q, P, k)
-
-    def _begun(self, way: Way, n_triplets: int) -> Way:
-        """Return how far learning has come: nowhere yet."""
-        return way
-
-    def _kept(self, way: Way) -> None:
-        """Keep how far learning has come where someone may go on from: nowhere by default."""
+    def _rank_hard_negatives(self, source: TripletSource, queries: Rows, items: Rows) -> None:
+        if isinstance(source, RelevanceTriplets):
+            k = min(_N_RANKED, items.shape[0])
+            source.set_ranking(self.similarity_.neighbors(queries, items, k).ids)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -498,9 +593,26 @@ class OnlineLearner(TripletLearner):
         return tags
 
 
-def _overall(held: HeldOut, similarity: Any) -> float:
-    return float(held(similarity)[0].mean())
+def _check_sides(
+    queries: Any, items: Any, widths: Any = (None, None), *, finite: bool = True
+) -> tuple[Any, Any]:
+    """Return the checked rows of both sides; without items, the queries twice.
+
+    With `finite` false, NaN and infinity are not looked for.
+    """
+    backend = current_backend()
+
+    def check(rows: Any, name: str, n_features: int | None) -> Any:
+        if backend is None:
+            return check_rows(rows, name, n_features=n_features, finite=finite)
+        return backend.rows(rows, name, n_features)
+
+    queries = check(queries, "queries", widths[0])
+    return queries, queries if items is None else check(items, "items", widths[1])
 
 
-def _validation(measure: str, verdict: Verdict) -> dict[str, Any]:
-    return {"measure": measure, **verdict.outcomes, "published": verdict.passes}
+def _check_triplets(triplets: Any, queries: Any, items: Any, weights: Any) -> Any:
+    backend = current_backend()
+    if backend is None:
+        return TripletStream(triplets, queries, items, weights)
+    return backend.triplets(triplets, queries, items, weights)

@@ -13,7 +13,7 @@ import numpy as np
 from likewise import kernels
 from likewise._threads import slices
 from likewise._validation import is_sparse
-from likewise.learners.online._triplet_batches import Feed
+from likewise.learners.online._triplet_batches import TripletBatches
 from likewise.similarities import paired_products
 
 AnyState = TypeVar("AnyState", bound="State")
@@ -34,7 +34,12 @@ class State(Protocol):
         """Start from a form, which becomes the state's own."""
 
     def learn(
-        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, rate: float, totals: np.ndarray
+        self,
+        triplets: np.ndarray,
+        weights: np.ndarray,
+        batches: TripletBatches,
+        rate: float,
+        totals: np.ndarray,
     ) -> None:
         """Go through the triplets; add the losses and the number of updates to `totals`."""
 
@@ -48,12 +53,12 @@ class State(Protocol):
         """Return this state as a start, and on top of it what others learned since."""
 
 
-def added(parts: Iterable[Evidence]) -> Evidence:
+def sum_evidence(parts: Iterable[Evidence]) -> Evidence:
     """Return the sum of what several states, that went on from one start, have learned."""
     return tuple(sum(part) for part in zip(*parts, strict=True))
 
 
-def copied(state: AnyState) -> AnyState:
+def copy_state(state: AnyState) -> AnyState:
     """Return the same knowledge in arrays of its own."""
     return type(state)(*(getattr(state, field.name).copy() for field in fields(state)))  # type: ignore[arg-type]
 
@@ -93,18 +98,23 @@ class OasisState:
         return cls(W)
 
     def learn(
-        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, C: float, totals: np.ndarray
+        self,
+        triplets: np.ndarray,
+        weights: np.ndarray,
+        batches: TripletBatches,
+        C: float,
+        totals: np.ndarray,
     ) -> None:
         """W += τ q pᵀ with τ = min(C, loss / (|q|²|p|²)), where there is a loss."""
-        for block in slices(len(triplets), feed.block_size):
+        for block in slices(len(triplets), batches.block_size):
             rows = triplets[block]
-            queries = feed.query_lists(rows)
-            if is_sparse(feed.items):
-                items = feed.item_lists(rows)
-                old_w = feed.meeting_room("W", queries, items)
+            queries = batches.query_lists(rows)
+            if is_sparse(batches.items):
+                items = batches.item_lists(rows)
+                old_w = batches.scratch_for_pairs("W", queries, items)
                 kernels.oasis_lists(*queries, *items, weights[block], C, self.W, old_w, totals)
             else:
-                dense = feed.item_rows(rows)
+                dense = batches.item_rows(rows)
                 kernels.oasis_dense(*queries, dense, weights[block], C, self.W, totals)
 
     def evidence_since(self, start: "OasisState", share: float) -> Evidence:
@@ -134,21 +144,26 @@ class DiagonalState:
         return cls(W, np.ones_like(W))
 
     def learn(
-        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, r: float, totals: np.ndarray
+        self,
+        triplets: np.ndarray,
+        weights: np.ndarray,
+        batches: TripletBatches,
+        r: float,
+        totals: np.ndarray,
     ) -> None:
         """W += loss/(v + r) S∘qpᵀ, then 1/S += (q∘q)(p∘p)ᵀ/r, where there is a loss."""
-        for block in slices(len(triplets), feed.block_size):
+        for block in slices(len(triplets), batches.block_size):
             rows = triplets[block]
-            queries = feed.query_lists(rows)
-            if is_sparse(feed.items):
-                items = feed.item_lists(rows)
-                old = [feed.meeting_room(name, queries, items) for name in ("W", "S")]
+            queries = batches.query_lists(rows)
+            if is_sparse(batches.items):
+                items = batches.item_lists(rows)
+                old = [batches.scratch_for_pairs(name, queries, items) for name in ("W", "S")]
                 kernels.diagonal_lists(
                     *queries, *items, weights[block], r, self.W, self.S, *old, totals
                 )
             else:
-                dense = feed.item_rows(rows)
-                squares = np.multiply(dense, dense, out=feed.room("squares", dense.shape))
+                dense = batches.item_rows(rows)
+                squares = np.multiply(dense, dense, out=batches.scratch("squares", dense.shape))
                 kernels.diagonal_dense(
                     *queries, dense, squares, weights[block], r, self.W, self.S, totals
                 )
@@ -201,26 +216,36 @@ class FactoredState:
         return cls(W, *(np.eye(n, dtype=W.dtype) for n in W.shape))
 
     def learn(
-        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, r: float, totals: np.ndarray
+        self,
+        triplets: np.ndarray,
+        weights: np.ndarray,
+        batches: TripletBatches,
+        r: float,
+        totals: np.ndarray,
     ) -> None:
         """W += loss/(r + ab) Λq(Σp)ᵀ, and Σ⁻¹ += a/(mr) ppᵀ, Λ⁻¹ += b/(nr) qqᵀ, where a loss is."""
         size = _LARGE_BLOCK if max(self.W.shape) > _LARGE_WIDTH else _SMALL_BLOCK
         for block in slices(len(triplets), size):
-            self._learn_block(triplets[block], weights[block], feed, r, totals)
+            self._learn_block(triplets[block], weights[block], batches, r, totals)
 
     def _learn_block(
-        self, triplets: np.ndarray, weights: np.ndarray, feed: Feed, r: float, totals: np.ndarray
+        self,
+        triplets: np.ndarray,
+        weights: np.ndarray,
+        batches: TripletBatches,
+        r: float,
+        totals: np.ndarray,
     ) -> None:
         """Decide on each triplet from the products among the block's rows, then write once."""
         n, (n_query, n_item) = len(triplets), self.W.shape
-        Q, P = feed.query_rows(triplets), feed.item_rows(triplets)
-        by_Lambda = np.matmul(Q, self.Lambda, out=feed.room("QΛ", (n, n_query)))
-        by_Sigma = np.matmul(P, self.Sigma, out=feed.room("PΣ", (n, n_item)))
-        by_W = np.matmul(Q, self.W, out=feed.room("QW", (n, n_item)))
-        queries = np.matmul(by_Lambda, Q.T, out=feed.room("QΛQ", (n, n)))
-        items = np.matmul(by_Sigma, P.T, out=feed.room("PΣP", (n, n)))
+        Q, P = batches.query_rows(triplets), batches.item_rows(triplets)
+        by_Lambda = np.matmul(Q, self.Lambda, out=batches.scratch("QΛ", (n, n_query)))
+        by_Sigma = np.matmul(P, self.Sigma, out=batches.scratch("PΣ", (n, n_item)))
+        by_W = np.matmul(Q, self.W, out=batches.scratch("QW", (n, n_item)))
+        queries = np.matmul(by_Lambda, Q.T, out=batches.scratch("QΛQ", (n, n)))
+        items = np.matmul(by_Sigma, P.T, out=batches.scratch("PΣP", (n, n)))
         margins = np.einsum("ij,ij->i", by_W, P)
-        steps, shrinks = feed.room("steps", (n,)), feed.room("shrinks", (2, n))
+        steps, shrinks = batches.scratch("steps", (n,)), batches.scratch("shrinks", (2, n))
         kernels.factored_decisions(
             queries, items, margins, weights, r, n_query, n_item, steps, shrinks, totals
         )

@@ -1,65 +1,124 @@
-"""The way of learning from drawn triplets: its stretches, and the best state on it."""
+"""Early stopping on held-out queries: intervals between checks, and the best state so far."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from likewise._threads import slices
-from likewise.learners.online._beliefs import State, copied
-from likewise.supervision import TripletSource
+from likewise.learners._gate import judge
+from likewise.learners._held_out import HeldOut
+from likewise.learners.online._beliefs import State, copy_state
+from likewise.similarities import Bilinear
 
-Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
-
-BLOCK = 1024  # triplets between looks at the clock and at Ctrl-C
-_FIRST_CHECK, _CHECKS = 1000, 20
+PATIENCE = 5  # checks without a gain
+_FIRST_CHECK, _N_CHECKS = 1000, 20
+_SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 @dataclass
-class Way:
-    """How far learning from drawn triplets has come, and the best state on the way.
+class Progress:
+    """How far training has come, and the best state so far.
 
     Attributes
     ----------
     best : State or None
-        None where nothing is held out to tell.
-    best_mean : float, what was held out at the best
-    n_best : int, triplets seen at the best
-    stretches : int, done
-    stale : int, checks since the best
-    interrupted : bool, whether someone has ended it
+        None where nothing is held out.
+    best_mean : float
+        Mean over the held-out queries at the best state.
+    n_best : int
+        Triplets seen at the best state.
+    rounds : int
+        Finished intervals between checks.
+    stale : int
+        Checks since the best.
+    interrupted : bool
+        Whether Ctrl-C ended training.
     """
 
     best: State | None = None
     best_mean: float = 0.0
     n_best: int = 0
-    stretches: int = 0
+    rounds: int = 0
     stale: int = 0
     interrupted: bool = False
 
-    def note(self, state: State, mean: float, n_triplets: int) -> None:
-        """Take note of a check after so many triplets."""
+    def check(self, state: State, mean: float, n_triplets: int) -> None:
+        """Compare a state, reached after `n_triplets`, with the best."""
         if mean > self.best_mean:
-            self.best, self.best_mean, self.stale = copied(state), mean, 0
+            self.best, self.best_mean, self.stale = copy_state(state), mean, 0
             self.n_best = n_triplets
         else:
             self.stale += 1
 
 
-def stretches(n_triplets: int) -> Iterator[int]:
-    """Cut the way into stretches between checks: short at first, then a twentieth of the whole."""
-    seen, longest = 0, max(_FIRST_CHECK, n_triplets // _CHECKS)
+def check_intervals(n_triplets: int) -> Iterator[int]:
+    """Yield the triplets between two checks: few at first, then a twentieth of the total."""
+    seen, longest = 0, max(_FIRST_CHECK, n_triplets // _N_CHECKS)
     while seen < n_triplets:
         n = min(max(_FIRST_CHECK, seen), longest, n_triplets - seen)
         yield n
         seen += n
 
 
-def drawn(
-    source: TripletSource, n: int, rng: np.random.Generator, query_weights: np.ndarray | None
-) -> Iterator[Weighted]:
-    """Yield drawn triplets and their weights, a block at a time."""
-    for block in slices(n, BLOCK):
-        triplets = source.draw(block.stop - block.start, rng)
-        ones = np.ones(len(triplets))
-        yield triplets, ones if query_weights is None else query_weights[triplets[:, 0]]
+def overall_mean(held: HeldOut, similarity: Bilinear) -> float:
+    """Return the mean over all held-out queries."""
+    return float(held(similarity)[0].mean())
+
+
+def decide(
+    held: HeldOut,
+    base: np.ndarray,
+    start: np.ndarray,
+    progress: Progress,
+    as_similarity: Callable[[np.ndarray], Bilinear],
+    new_items: str,
+) -> dict[str, Any]:
+    """Choose the share of the learned change in W to publish, by the held-out queries.
+
+    Parameters
+    ----------
+    held : HeldOut
+    base : array
+        The start that every share is compared with.
+    start : array
+        The start of training; it differs from `base` where that was learned, too.
+    progress : Progress, with a best state
+    as_similarity : callable from W to a Bilinear
+    new_items : {"protect", "allow", "strict"}
+
+    Returns
+    -------
+    dict : see `validation_` of the learners
+    """
+    assert progress.best is not None
+    change = progress.best.W - start
+    shares: tuple[float, ...] = _SHARES
+    if not start.any():
+        shares = _SHARES[-1:]  # from zero, every share gives the same ranking
+    elif not np.array_equal(base, start):
+        shares = (0.0, *_SHARES)  # the start may be worth publishing by itself
+    values = [held(as_similarity(start + start.dtype.type(s) * change)) for s in shares]
+    before = held(as_similarity(base)) if base.any() else held.without_ranking()
+    candidates = np.array(values)[:, None]
+    verdict = judge(before, candidates, new_items, error_scale=held.error_scale)
+    share = shares[verdict.form]
+    return {
+        "measure": held.measure,
+        **verdict.outcomes,
+        "published": verdict.passes,
+        "share": share if verdict.passes else 0.0,
+        "n_triplets": progress.n_best if share > 0 else 0,
+    }
+
+
+def undecided(measure: str) -> dict[str, Any]:
+    """Return the result of validation where nothing could be held out."""
+    verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
+    return {
+        "measure": measure,
+        **verdict.outcomes,
+        "published": False,
+        "share": 0.0,
+        "n_triplets": 0,
+    }

@@ -5,6 +5,7 @@ from typing import Any
 from likewise._validation import check_number
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import OasisState
+from likewise.learners.online._training import UpdateRule
 
 
 class OASIS(OnlineLearner):
@@ -101,8 +102,8 @@ class OASIS(OnlineLearner):
         check_number(self.C, "C", minimum=0, exclusive=True)
         super()._check_parameters()
 
-    def _kind_of_state(self) -> type[OasisState]:
+    def _state_class(self) -> type[OasisState]:
         return OasisState
 
-    def _rate(self) -> float:
-        return float(self.C)
+    def _update_rule(self) -> UpdateRule:
+        return UpdateRule(float(self.C), 0.0, self.normalize, self.dtype)

@@ -13,7 +13,7 @@ _ENTRIES_IN_BLOCK = 65_536  # of dense rows: they stay in cache until they are u
 _FEWEST_ROWS, _MOST_ROWS = 64, 1024
 
 
-class Feed:
+class TripletBatches:
     """Queries and items, of which triplets take rows: dense or CSR, each in its own precision.
 
     Parameters
@@ -29,7 +29,7 @@ class Feed:
         self.items = items
         self.unit = unit
         self.dtype = np.dtype(dtype)
-        self._room: dict[str, np.ndarray] = {}
+        self._scratch: dict[str, np.ndarray] = {}
 
     @property
     def block_size(self) -> int:
@@ -76,28 +76,28 @@ class Feed:
             kernels.add_rows(self.items, triplets[:, 2], -1, self.unit, out)
         return out
 
-    def meeting_room(self, name: str, queries: Lists, items: Lists) -> np.ndarray:
+    def scratch_for_pairs(self, name: str, queries: Lists, items: Lists) -> np.ndarray:
         """Return room for what W holds where the entries of a query and of an item meet."""
         most = int(np.diff(queries[0]).max() * np.diff(items[0]).max())
-        return self.room(name, (most,))
+        return self.scratch(name, (most,))
 
-    def room(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> np.ndarray:
+    def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> np.ndarray:
         """Return an array that is made once and lent to every block; it may hold anything."""
         size = int(np.prod(shape))
-        if name not in self._room or self._room[name].size < size:
-            self._room[name] = np.empty(size, dtype or self.dtype)
-        return self._room[name][:size].reshape(shape)
+        if name not in self._scratch or self._scratch[name].size < size:
+            self._scratch[name] = np.empty(size, dtype or self.dtype)
+        return self._scratch[name][:size].reshape(shape)
 
     def _zeros(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        out = self.room(name, shape)
+        out = self.scratch(name, shape)
         out.fill(0)
         return out
 
     def _lists(self, side: str, n_entries: int, n_lists: int) -> Lists:
         return (
-            self.room(f"{side} starts", (n_lists + 1,), np.int64),
-            self.room(f"{side} columns", (n_entries,), np.int64),
-            self.room(f"{side} values", (n_entries,)),
+            self.scratch(f"{side} starts", (n_lists + 1,), np.int64),
+            self.scratch(f"{side} columns", (n_entries,), np.int64),
+            self.scratch(f"{side} values", (n_entries,)),
         )
 
 

@@ -1,42 +1,30 @@
-"""Dissimilarities: how unlike two things are, by name, by a function of them, or as a matrix.
+"""Named distances: of vectors, images, strings, series, sequences and histograms.
 
-Nothing is assumed of one but that it gives numbers that are not negative. A provider is a file.
+A distance is a similarity that scores −d. Each provider is a file.
 """
 
-from likewise.similarities.distances._base import Dissimilarity
-from likewise.similarities.distances._callable import CallableDistance
-from likewise.similarities.distances._columns import Columns
-from likewise.similarities.distances._convert import as_dissimilarity, names
+from likewise.similarities._blocks import Distance
+from likewise.similarities._convert import distance_names as names
 from likewise.similarities.distances._images import ImageDistance, TangentDistance
-from likewise.similarities.distances._matrix import MatrixDistance, check_square
 from likewise.similarities.distances._sequences import AlignmentDistance
 from likewise.similarities.distances._series import SeriesDistance
-from likewise.similarities.distances._strings import StringDistance
+from likewise.similarities.distances._strings import STRING_METRICS, StringDistance
 from likewise.similarities.distances._transport import TransportDistance
-from likewise.similarities.distances._vectors import VectorDistance
-from likewise.similarities.distances._wrappers import (
-    QuantizedDistance,
-    RankedDistance,
-    quantize,
-    ranked,
-)
+from likewise.similarities.distances._vectors import VECTOR_METRICS, VectorDistance
+from likewise.similarities.distances._wrappers import QuantizedDistance, quantize, ranked
 
 __all__ = [
+    "STRING_METRICS",
+    "VECTOR_METRICS",
     "AlignmentDistance",
-    "CallableDistance",
-    "Columns",
-    "Dissimilarity",
+    "Distance",
     "ImageDistance",
-    "MatrixDistance",
     "QuantizedDistance",
-    "RankedDistance",
     "SeriesDistance",
     "StringDistance",
     "TangentDistance",
     "TransportDistance",
     "VectorDistance",
-    "as_dissimilarity",
-    "check_square",
     "names",
     "quantize",
     "ranked",

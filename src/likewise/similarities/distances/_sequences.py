@@ -1,4 +1,4 @@
-"""Sequences by local alignment, with biopython."""
+"""Local alignment of sequences, with biopython."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,23 +7,24 @@ import numpy as np
 
 from likewise._validation import check_number
 from likewise.exceptions import require_extra
-from likewise.similarities.distances._base import Dissimilarity, NamePair
+from likewise.similarities._blocks import Distance, NamePair
 from likewise.similarities.distances._strings import check_strings
 
 
 @dataclass(frozen=True, eq=False)
-class AlignmentDistance(Dissimilarity):
-    """1 − s(a, b) / √(s(a, a) s(b, b)), with s the score of Smith and Waterman.
+class AlignmentDistance(Distance):
+    """1 − s(a, b) / √(s(a, a) s(b, b)), with s the Smith-Waterman score.
 
     Parameters
     ----------
     match, mismatch, gap : float, default=2.0, 1.0, 1.0
-        What equal letters add to the score, and what unequal ones and each place in a gap cost.
+        Gain of a pair of equal letters, and costs of a pair of unequal ones and of each position
+        in a gap.
 
     Examples
     --------
     >>> import likewise as lw
-    >>> lw.distances.as_dissimilarity("smith_waterman").pairwise(["acgt"], ["acgt", "ttac", "ggg"])
+    >>> lw.as_similarity("smith_waterman").distance(["acgt"], ["acgt", "ttac", "ggg"])
     array([[0.        , 0.5       , 0.71132487]])
     """
 
@@ -38,20 +39,20 @@ class AlignmentDistance(Dissimilarity):
 
     @property
     def parallel(self) -> bool:
-        """No: the aligner is not said to be safe in threads."""
+        """Always false: the aligner is not documented to be thread-safe."""
         return False
 
-    def check(self, X: Any, name: str = "X") -> list[str]:
-        """Return a list of strings that are not empty."""
+    def check_queries(self, Q: Any, name: str = "Q") -> list[str]:
+        """Return a list of non-empty strings."""
         require_extra("Bio.Align", "sequences", "the distance 'smith_waterman'")
-        strings = check_strings(X, name, "smith_waterman")
+        strings = check_strings(Q, name, "smith_waterman")
         for number, entry in enumerate(strings):
             if not entry:
                 raise ValueError(f"'smith_waterman' has no score for entry {number} of {name}: ''.")
         return strings
 
     def block(self, left: Any, right: Any, name_pair: NamePair) -> np.ndarray:
-        """Ask biopython."""
+        """Align every pair."""
         from Bio.Align import PairwiseAligner
 
         aligner = PairwiseAligner(
@@ -62,6 +63,6 @@ class AlignmentDistance(Dissimilarity):
             extend_gap_score=-self.gap,
         )
         scores = np.array([[aligner.score(a, b) for b in right] for a in left])
-        # equal letters all along is the best that a string can do with itself
+        # a string aligned with itself matches in every letter
         own = [self.match * np.array([len(s) for s in side]) for side in (left, right)]
         return np.maximum(0.0, 1 - scores / np.sqrt(np.outer(*own)))

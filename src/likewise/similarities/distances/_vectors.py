@@ -1,4 +1,4 @@
-"""Rows of numbers by the distances that scipy knows."""
+"""Distances of scipy between rows of numbers."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise._validation import Rows, check_choice, check_rows, is_sparse
-from likewise.similarities.distances._base import Dissimilarity, NamePair
+from likewise.similarities._blocks import Distance, NamePair
 
-# Not among them: "mahalanobis" and "seuclidean", which change with the rows that are compared.
-NAMES = (
+# Without "mahalanobis" and "seuclidean", which depend on the other rows in the comparison.
+VECTOR_METRICS = (
     "euclidean",
     "cityblock",
     "cosine",
@@ -27,51 +27,51 @@ NAMES = (
     "sokalsneath",
     "yule",
 )
-_FOR_SPARSE = ("euclidean", "cityblock", "cosine")
+_SPARSE_METRICS = ("euclidean", "cityblock", "cosine")
 
 
 @dataclass(frozen=True, eq=False)
-class VectorDistance(Dissimilarity):
-    """A distance of scipy between rows of numbers; some of them take CSR too.
+class VectorDistance(Distance):
+    """A distance of scipy between rows of numbers; some also take CSR rows.
 
     Parameters
     ----------
     metric : str, default="euclidean"
-        A name that `scipy.spatial.distance.cdist` knows.
+        A metric of `scipy.spatial.distance.cdist`.
 
     Examples
     --------
     >>> import likewise as lw
-    >>> lw.distances.as_dissimilarity("cityblock").pairwise([[0.0, 0.0]], [[1.0, 2.0]])
+    >>> lw.as_similarity("cityblock").distance([[0.0, 0.0]], [[1.0, 2.0]])
     array([[3.]])
     """
 
     metric: str = "euclidean"
 
     def __post_init__(self) -> None:
-        check_choice(self.metric, "metric", NAMES)
+        check_choice(self.metric, "metric", VECTOR_METRICS)
 
     @property
     def takes(self) -> Literal["rows"]:
         """Rows of numbers."""
         return "rows"
 
-    def check(self, X: Any, name: str = "X") -> Rows:
-        """Return rows of numbers; CSR where the distance allows it."""
-        if is_sparse(X) and self.metric not in _FOR_SPARSE:
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
+        """Return rows of numbers; CSR if the distance supports it."""
+        if is_sparse(Q) and self.metric not in _SPARSE_METRICS:
             raise TypeError(
                 f"{name} is sparse, but {self.metric!r} takes dense rows ({name}.toarray()); "
-                f"{', '.join(map(repr, _FOR_SPARSE))} take sparse ones."
+                f"{', '.join(map(repr, _SPARSE_METRICS))} take sparse ones."
             )
-        rows = check_rows(X, name)
+        rows = check_rows(Q, name)
         if is_sparse(rows) and rows.indices.dtype != np.int32:
-            # scikit-learn's loop over sparse rows takes no others
+            # scikit-learn's loop over sparse rows takes only these
             parts = rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
             rows = type(rows)(parts, shape=rows.shape)
         return rows
 
     def block(self, left: Any, right: Any, name_pair: NamePair) -> np.ndarray:
-        """Ask scipy, or scikit-learn where rows are sparse."""
+        """Compare every pair, with scikit-learn if rows are sparse."""
         if is_sparse(left) or is_sparse(right):
             from sklearn.metrics import pairwise_distances
 

@@ -8,13 +8,13 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.distributed.inline import InlineExecutor, run_inline
 
 import likewise as lw
-from likewise.distributed import _margins
-from likewise.distributed._executor import LocalExecutor
+from likewise.distributed import _lmnn, run_on
 from likewise.distributed._rows import RowBlocks
+from likewise.learners.lmnn import standardize
 from likewise.learners.lmnn._impostors import ImpostorSearch
-from likewise.learners.lmnn._lmnn import in_units
 from likewise.learners.lmnn._objective import Margins
 
 GIVEN = {"max_iter": 15, "tol": 0.01}
@@ -40,18 +40,18 @@ def pieces(some, tmp_path):
 
 @pytest.fixture
 def small_groups(monkeypatch):
-    monkeypatch.setattr(_margins, "_ANCHORS_IN_GROUP", 250)
+    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_GROUP", 250)
 
 
-def test_units_and_targets_are_those_of_one_machine(some, pieces):
+def test_columns_and_targets_are_those_of_one_machine(some, pieces):
     X, y = some
-    rows = RowBlocks(pieces, "X", LocalExecutor())
-    units = _margins.units_of(LocalExecutor(), rows)
-    assert_allclose(units.mean, X.mean(axis=0))
-    assert_allclose(units.spread, np.where(X.std(axis=0) > 1e-9, X.std(axis=0), 1))
-    best = _margins.targets_among(LocalExecutor(), rows, y, 3)
-    expected = lw.supervision.target_neighbors(lw.as_similarity("euclidean"), X, X, y, 3)
-    found = lw.supervision._targets.targets_of(best, y, 3)
+    columns = _lmnn.describe_columns(InlineExecutor(), RowBlocks(pieces, "X", InlineExecutor()))
+    assert_allclose(columns.mean, X.mean(axis=0))
+    assert_allclose(columns.scale, np.where(X.std(axis=0) > 1e-9, X.std(axis=0), 1))
+    euclidean = lw.as_similarity("euclidean")
+    expected = lw.supervision.target_neighbors(euclidean, X, X, y, 3)
+    with run_inline():
+        found = lw.supervision.target_neighbors(euclidean, pieces, pieces, y, 3)
     assert_array_equal(found[0], expected[0])
     assert_allclose(found[1], expected[1])
 
@@ -60,18 +60,19 @@ def test_units_and_targets_are_those_of_one_machine(some, pieces):
 def test_cost_gradient_and_bound_are_sums_over_groups(some, pieces, small_groups, rng, c):
     X, y = some
     labels = np.unique(y, return_inverse=True)[1]
-    rows = RowBlocks(pieces, "X", LocalExecutor())
-    units = _margins.units_of(LocalExecutor(), rows)
+    executor = InlineExecutor()
+    rows = RowBlocks(pieces, "X", executor)
+    columns = _lmnn.describe_columns(executor, rows)
     targets = lw.supervision.target_neighbors(lw.as_similarity("euclidean"), X, X, y, 3)[0]
     anchors = np.arange(len(X))
-    one = Margins(in_units(X, units.mean, units.spread), anchors, targets, c)
-    several = _margins.SpreadMargins(LocalExecutor(), rows, units, anchors, targets, c)
+    one = Margins(standardize(X, columns.mean, columns.scale), anchors, targets, c)
+    several = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, c)
     assert len(several.groups) == 3
     search = ImpostorSearch(one, labels, None)
-    spread = _margins.SpreadSearch(several, units, labels, None)
+    in_blocks = _lmnn.DistributedImpostorSearch(several, columns, labels, None)
     L = np.eye(30) * 0.3 + 0.01 * rng.normal(size=(30, 30))
-    assert spread.best_scale(L) == pytest.approx(search.best_scale(L), rel=1e-6)
-    assert spread.renew(L) == pytest.approx(search.renew(L))
+    assert in_blocks.best_scale(L) == pytest.approx(search.best_scale(L), rel=1e-6)
+    assert in_blocks.renew(L) == pytest.approx(search.renew(L))
     assert several.n_impostors == one.n_impostors > 0
     for found, expected in zip(
         (*several.cost_and_gradient(L, 0.1), *several.dual(L, 0.1)),
@@ -79,7 +80,7 @@ def test_cost_gradient_and_bound_are_sums_over_groups(some, pieces, small_groups
         strict=True,
     ):
         assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    assert spread.renew(L, most=1) == np.inf
+    assert in_blocks.renew(L, most=1) == np.inf
     assert several.n_impostors == one.n_impostors
 
 
@@ -88,7 +89,8 @@ def test_the_map_is_that_of_one_machine(client, some, pieces, small_groups):
     X, y = some
     one = lw.LMNN(**GIVEN).fit(X, y)
     for rows in (X, pieces):
-        found = lw.distributed.LMNN(**GIVEN, client=client).fit(rows, y)
+        with run_on(client):
+            found = lw.LMNN(**GIVEN).fit(rows, y)
         assert found.objective_ == pytest.approx(one.objective_, rel=1e-6)
         assert_allclose(found.components_, one.components_, atol=1e-4)
     assert found.history_[0]["impostors"] == one.history_[0]["impostors"]
@@ -99,26 +101,33 @@ def test_comparisons_and_other_starts_are_learned_from(client, some, pieces, rng
     X, y = some
     triplets = lw.supervision.LabelTriplets(y).draw(2000, rng)
     one = lw.LMNN(**GIVEN).fit_triplets(triplets, X)
-    found = lw.distributed.LMNN(**GIVEN, client=client).fit_triplets(triplets, pieces)
+    with run_on(client):
+        found = lw.LMNN(**GIVEN).fit_triplets(triplets, pieces)
     assert found.objective_ == pytest.approx(one.objective_, rel=1e-3)
     given = {**GIVEN, "init": "pca", "n_components": 5}
     one = lw.LMNN(**given).fit(X, y)
-    found = lw.distributed.LMNN(**given, n_jobs=2).fit(pieces, y)
-    assert found.objective_ == pytest.approx(one.objective_, rel=1e-3)
-    with pytest.raises(ValueError, match="'lda' needs rows in memory"):
-        lw.distributed.LMNN(init="lda").fit(pieces, y)
+    with run_inline():
+        found = lw.LMNN(**given).fit(pieces, y)
+        assert found.objective_ == pytest.approx(one.objective_, rel=1e-3)
+        with pytest.raises(ValueError, match="'lda' needs rows in memory"):
+            lw.LMNN(init="lda").fit(pieces, y)
 
 
-def test_the_gap_to_the_optimum_is_known_here_too():
+def test_the_duality_gap_is_computed_inside_a_block():
     data = lw.datasets.load("iris")
-    found = lw.distributed.LMNN(n_jobs=2).fit(data.X, data.y)
-    assert 0 <= found.duality_gap_ < 0.01
+    with run_inline():
+        found = lw.LMNN().fit(data.X, data.y)
+    with pytest.raises(AttributeError, match="is computed inside run_on"):
+        _ = found.duality_gap_
+    with run_inline():
+        assert 0 <= found.duality_gap_ < 0.01
 
 
 @pytest.mark.filterwarnings("ignore:LMNN has not converged")
 def test_a_killed_worker_changes_nothing(client, some, small_groups):
     X, y = some
-    undisturbed = lw.distributed.LMNN(**GIVEN, n_jobs=2).fit(X, y)
+    with run_inline():
+        undisturbed = lw.LMNN(**GIVEN).fit(X, y)
     pids = client.run(os.getpid)
     killed = []
 
@@ -133,7 +142,8 @@ def test_a_killed_worker_changes_nothing(client, some, small_groups):
 
     thread = threading.Thread(target=kill)
     thread.start()
-    found = lw.distributed.LMNN(**GIVEN, client=client).fit(X, y)
+    with run_on(client):
+        found = lw.LMNN(**GIVEN).fit(X, y)
     thread.join()
     assert killed
     assert_array_equal(found.components_, undisturbed.components_)

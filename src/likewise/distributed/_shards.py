@@ -1,7 +1,7 @@
-"""Rounds of parameter mixing: shards learn from a common start, and what they learned is added up.
+"""Shards of triplets: trained from a common start on workers, and their evidence added up.
 
-Which triplets a shard has depends on the plan alone, and the sums are made in a fixed order: the
-result does not depend on which worker did what, nor on how often.
+The triplets of a shard depend on the plan alone, and sums are made in a fixed order: the result
+does not depend on which worker trained which shard, nor on how often.
 """
 
 import os
@@ -16,20 +16,21 @@ import numpy as np
 
 from likewise._progress import LongWork
 from likewise._threads import slices
-from likewise.distributed._executor import Executor, Handle, mapped, narrowed
+from likewise.distributed._executor import Executor, Handle, map_tasks, reduce_to_few
 from likewise.distributed._parquet import ParquetRows
-from likewise.distributed._rows import RowBlocks, together
-from likewise.distributed._sources import (
-    MemoryRows,
-    Source,
-    as_source,
-    load,
-    load_rows,
+from likewise.distributed._rows import RowBlocks, stack_selected
+from likewise.distributed._sources import MemoryRows, Source, as_source, load, load_rows
+from likewise.learners.online import (
+    DrawnTriplets,
+    Evidence,
+    State,
+    TripletBatches,
+    UpdateRule,
+    Weighted,
+    apply_triplets,
+    copy_state,
+    sum_evidence,
 )
-from likewise.learners.online._base import OnlineLearner
-from likewise.learners.online._beliefs import Evidence, State, added, copied
-from likewise.learners.online._early_stopping import Weighted
-from likewise.learners.online._triplet_batches import Feed
 from likewise.supervision import (
     COLUMNS,
     WEIGHT,
@@ -40,12 +41,12 @@ from likewise.supervision import (
     triplets_of,
 )
 
-_TRIPLETS_AT_A_TIME = 1024
+_TRIPLETS_IN_BLOCK = 1024
 _TRIPLETS_IN_CHECK = 1_000_000
 
 
 class Plan(NamedTuple):
-    """How triplets are cut: rounds, and within each round shards."""
+    """The number of rounds, and of shards in each round."""
 
     n_triplets: int
     n_rounds: int
@@ -53,9 +54,9 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, n_triplets: int, n_rounds: int | None, shard_size: int, n_workers: int) -> "Plan":
-        """Cut so that shards have about `shard_size` triplets.
+        """Plan shards of about `shard_size` triplets.
 
-        Without `n_rounds` every worker has one shard in a round.
+        Without `n_rounds` every worker has one shard per round.
         """
         if n_rounds is None:
             n_rounds = max(1, round(n_triplets / (n_workers * shard_size)))
@@ -66,18 +67,18 @@ class Plan(NamedTuple):
         return cls(n_triplets, n_rounds, max(1, min(n_shards, n_triplets // n_rounds)))
 
     def rounds(self) -> list[int]:
-        """Return how many triplets each round has."""
+        """Return the number of triplets of each round."""
         edges = np.linspace(0, self.n_triplets, self.n_rounds + 1).astype(np.int64)
         return np.diff(edges).tolist()
 
     def shards(self, n_triplets: int) -> list[slice]:
-        """Cut the triplets of a round."""
+        """Cut the triplets of a round into shards."""
         edges = np.linspace(0, n_triplets, self.n_shards + 1).astype(np.int64).tolist()
         return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
 class TripletShards:
-    """Triplets that lie somewhere, checked before the first is used.
+    """Triplets in memory or in files, checked before the first is used.
 
     Parameters
     ----------
@@ -103,20 +104,20 @@ class TripletShards:
             )
         blocks = slices(len(self), _TRIPLETS_IN_CHECK)
         tasks = ((*self._arguments(block), block.start) for block in blocks)
-        for _ in mapped(executor, check_shard, tasks):
+        for _ in map_tasks(executor, check_shard, tasks):
             pass
 
     def __len__(self) -> int:
         return self._source.shape[0]
 
     def shard(self, rows: slice) -> Handle:
-        """Return some of the triplets, as a task that reads them."""
+        """Return a task that reads some of the triplets."""
         return self._executor.submit(read_shard, *self._arguments(rows))
 
     def arrays(self) -> Weighted:
-        """Return all triplets and weights at once, here."""
-        found: Weighted = self._executor.result(self.shard(slice(0, len(self))))
-        return found
+        """Return all triplets and weights in this process."""
+        everything: Weighted = self._executor.result(self.shard(slice(0, len(self))))
+        return everything
 
     def _arguments(self, rows: slice) -> tuple[Any, Any, int, int]:
         weights = None if self._weights is None else self._weights.part(rows)
@@ -151,14 +152,14 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
 
 
 def read_shard(part: Any, of_weights: Any, n_queries: int, n_items: int) -> Weighted:
-    """Return triplets and weights that lie somewhere."""
+    """Return the checked triplets and weights of a shard."""
     triplets = check_triplets(load(part), range(n_queries), range(n_items))
     weights = None if of_weights is None else np.ravel(load(of_weights))
     return triplets, check_weights(weights, triplets)
 
 
 def check_shard(part: Any, of_weights: Any, n_queries: int, n_items: int, start: int) -> None:
-    """Refuse triplets that `read_shard` would refuse, and say where they are."""
+    """Refuse triplets that `read_shard` would refuse, and say which."""
     try:
         read_shard(part, of_weights, n_queries, n_items)
     except (TypeError, ValueError) as error:
@@ -166,25 +167,23 @@ def check_shard(part: Any, of_weights: Any, n_queries: int, n_items: int, start:
 
 
 def draw_shard(source: TripletSource, query_weights: Any, n: int, seed: list[int]) -> Weighted:
-    """Return triplets and weights that are drawn, with a seed of the shard's own."""
-    triplets = source.draw(n, np.random.default_rng(seed))
-    ones = np.ones(len(triplets))
-    return triplets, ones if query_weights is None else query_weights[triplets[:, 0]]
+    """Return the triplets and weights of a shard, drawn with a seed of its own."""
+    return DrawnTriplets(source, n, np.random.default_rng(seed), query_weights).draw(n)
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What one or several shards have learned in a round.
+    """The result of one or several shards of a round.
 
     Attributes
     ----------
-    evidence : what adds up: see `State.evidence_since`
+    evidence : arrays that add up over shards: see `State.evidence_since`
     n_triplets, n_updates : int
     loss : float, summed
     learning, merging : float
         Seconds that workers spent on each, summed.
     state : State or None
-        After the round, once all has been added up.
+        After the round, once all shards are merged.
     """
 
     evidence: Evidence
@@ -196,69 +195,114 @@ class Learned:
     state: State | None = None
 
 
-def learn_shard(
-    learner: OnlineLearner,
+class ShardRows:
+    """Gives shards the rows that their triplets point at.
+
+    Rows with random access are handed over whole. Of others, such as Parquet files and Dask
+    arrays, each block is read where it lies and only the rows that are needed are sent.
+    """
+
+    def __init__(self, queries: RowBlocks, items: RowBlocks, executor: Executor) -> None:
+        self._sides = queries, items
+        self._executor = executor
+
+    def of(self, shard: Handle) -> tuple[Any, Any, Any]:
+        """Return the rows as `train_shard` takes them, and their row numbers."""
+        queries, items = self._sides
+        if queries.random_access and items.random_access:
+            return queries.all(), items.all(), None
+        needed = self._executor.submit(needed_rows, shard)
+        return queries.select(needed, 0), items.select(needed, 1), needed
+
+
+def needed_rows(shard: Weighted) -> tuple[np.ndarray, np.ndarray]:
+    """Return the queries and the items that the triplets of a shard point at, ascending."""
+    triplets = shard[0]
+    return np.unique(triplets[:, 0]), np.unique(triplets[:, 1:])
+
+
+def train_round(
+    executor: Executor,
+    rule: UpdateRule,
+    state: State,
+    n_seen: int,
+    shards: list[Handle],
+    rows: ShardRows,
+) -> Learned:
+    """Train one round from `state`, and return its result.
+
+    The start is sent anew in every round: a lost worker costs at most the round.
+    """
+    start: Handle = executor.share(state)
+    alone = len(shards) == 1
+    parts = [
+        executor.submit(train_shard, rule, start, n_seen, shard, *rows.of(shard), alone)
+        for shard in shards
+    ]
+    if not alone:
+        few = reduce_to_few(executor, add_learned, parts)
+        parts = [executor.submit(merge_shards, few, start)]
+    learned: Learned = executor.result(parts[0])
+    return learned
+
+
+def train_shard(
+    rule: UpdateRule,
     start: State,
-    seen: int,
+    n_seen: int,
     shard: Weighted,
     queries: Any,
     items: Any,
     needed: tuple[np.ndarray, np.ndarray] | None,
     alone: bool,
 ) -> Learned:
-    """Go on from `start` with the triplets of a shard.
+    """Apply the triplets of a shard to a copy of `start`.
 
     Parameters
     ----------
-    learner : the plain estimator, without a state
+    rule : UpdateRule
     start : State, which is not changed
-    seen : int, triplets that the start has seen
+    n_seen : int, triplets that the start has seen
     shard : triplets and weights
-    queries, items : all rows, or those that are needed, as they were picked from blocks
-    needed : which rows these are; None for all
+    queries, items : all rows, or those that are needed, as they were selected from blocks
+    needed : row numbers of the selected rows; None for all
     alone : bool
-        There is no other shard to put this one together with: its state is the round's.
+        There is no other shard to merge with: its state is the result of the round.
     """
     began = perf_counter()
     triplets, weights = shard
     if needed is None:
         Q, P = (load_rows(side, "rows", finite=False) for side in (queries, items))
     else:
-        Q, P = together(queries), together(items)
+        Q, P = stack_selected(queries), stack_selected(items)
         triplets = np.column_stack(
             [
                 np.searchsorted(needed[0], triplets[:, 0]),
                 np.searchsorted(needed[1], triplets[:, 1:]),
             ]
         )
-    learner = type(learner)(**learner.get_params(deep=False))
-    learner.state_ = copied(start)
-    learner.n_triplets_seen_, learner.n_updates_, learner.history_ = seen, 0, []
-    feed = Feed(Q, P, unit=learner.normalize, dtype=learner.dtype)
+    state, n_updates, loss = copy_state(start), 0, 0.0
+    batches = TripletBatches(Q, P, unit=rule.normalize, dtype=rule.dtype)
     with LongWork("learning", total=len(triplets), unit="triplets") as work:
-        loss = learner._learn(_blocks(triplets, weights), feed, work)
-    between = perf_counter()
-    evidence = () if alone else learner.state_.evidence_since(start, learner.n_updates_)
-    return Learned(
-        evidence,
-        len(triplets),
-        learner.n_updates_,
-        loss,
-        between - began,
-        perf_counter() - between,
-        learner.state_ if alone else None,
-    )
+        blocks = _blocks(triplets, weights)
+        for step in apply_triplets(state, n_seen, blocks, batches, rule, work):
+            n_updates += step.n_updates
+            loss += step.loss
+    learned = perf_counter()
+    evidence = () if alone else state.evidence_since(start, n_updates)
+    seconds = learned - began, perf_counter() - learned
+    return Learned(evidence, len(triplets), n_updates, loss, *seconds, state if alone else None)
 
 
-def _blocks(triplets: np.ndarray, weights: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for block in slices(len(triplets), _TRIPLETS_AT_A_TIME):
+def _blocks(triplets: np.ndarray, weights: np.ndarray) -> Iterator[Weighted]:
+    for block in slices(len(triplets), _TRIPLETS_IN_BLOCK):
         yield triplets[block], weights[block]
 
 
 def add_learned(parts: list[Learned]) -> Learned:
-    """Return what several shards have learned together."""
+    """Return the results of several shards as one."""
     began = perf_counter()
-    evidence = added(part.evidence for part in parts)
+    evidence = sum_evidence(part.evidence for part in parts)
     return Learned(
         evidence,
         sum(part.n_triplets for part in parts),
@@ -269,61 +313,10 @@ def add_learned(parts: list[Learned]) -> Learned:
     )
 
 
-def put_together(parts: list[Learned], start: State) -> Learned:
-    """Return the round with the state that it leads to, and without the evidence."""
+def merge_shards(parts: list[Learned], start: State) -> Learned:
+    """Return the result of a round: the merged state instead of the evidence."""
     learned = add_learned(parts)
     began = perf_counter()
     state = start.with_evidence(learned.evidence)
     merging = learned.merging + perf_counter() - began
     return replace(learned, evidence=(), merging=merging, state=state)
-
-
-class ShardRows:
-    """Gives shards the rows that their triplets point at.
-
-    Rows that a worker can open are handed over as they are. Of others, such as Parquet files and
-    Dask arrays, each block is read where it lies and only the rows that are needed are sent.
-    """
-
-    def __init__(self, queries: RowBlocks, items: RowBlocks, executor: Executor) -> None:
-        self._sides = queries, items
-        self._executor = executor
-
-    def of(self, shard: Handle) -> tuple[Any, Any, Any]:
-        """Return the rows as `learn_shard` takes them, and which they are."""
-        queries, items = self._sides
-        if queries.can_be_opened and items.can_be_opened:
-            return queries.all(), items.all(), None
-        needed = self._executor.submit(needed_rows, shard)
-        return queries.picked(needed, 0), items.picked(needed, 1), needed
-
-
-def needed_rows(shard: Weighted) -> tuple[np.ndarray, np.ndarray]:
-    """Return which queries and which items the triplets of a shard point at, ascending."""
-    triplets = shard[0]
-    return np.unique(triplets[:, 0]), np.unique(triplets[:, 1:])
-
-
-def mixed(
-    executor: Executor,
-    learner: OnlineLearner,
-    state: State,
-    seen: int,
-    shards: list[Handle],
-    rows: ShardRows,
-) -> Learned:
-    """Do one round from `state`, and return it.
-
-    The start is sent anew in every round: what is lost with a worker is at most the round.
-    """
-    start: Handle = executor.share(state)
-    alone = len(shards) == 1
-    parts = [
-        executor.submit(learn_shard, learner, start, seen, shard, *rows.of(shard), alone)
-        for shard in shards
-    ]
-    if not alone:
-        few = narrowed(executor, add_learned, parts)
-        parts = [executor.submit(put_together, few, start)]
-    found: Learned = executor.result(parts[0])
-    return found

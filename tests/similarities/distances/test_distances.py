@@ -1,4 +1,4 @@
-"""Named dissimilarities against their formulas, and the interface that all of them share."""
+"""Named distances against their formulas, and the interface that all of them share."""
 
 import threading
 
@@ -23,8 +23,14 @@ values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
 series = st.lists(st.lists(values, min_size=1, max_size=6), min_size=1, max_size=3)
 
 
-def pairwise(name, A, B=None):
-    return distances.as_dissimilarity(name).pairwise(A, B)
+def pairwise(source, A, B=None):
+    return between(lw.as_similarity(source, is_distance=True), A, B)
+
+
+def between(distance, A, B=None):
+    if B is None:
+        B = np.arange(np.shape(A)[-1] or 2) if distance.takes == "matrix" else A
+    return distance.closer(A, B) if isinstance(distance, lw.Ranked) else distance.distance(A, B)
 
 
 def by_hand(function, A, B):
@@ -68,7 +74,7 @@ def test_series_of_several_channels_are_warped(rng):
 
 @given(A=bases, B=bases, mismatch=st.sampled_from([0.5, 3.0]), gap=st.sampled_from([0.75, 2.0]))
 def test_sequences_are_aligned(A, B, mismatch, gap):
-    found = distances.AlignmentDistance(2.0, mismatch, gap).pairwise(A, B)
+    found = between(distances.AlignmentDistance(2.0, mismatch, gap), A, B)
     expected = by_hand(lambda a, b: oracle.smith_waterman(a, b, 2.0, mismatch, gap), A, B)
     assert_allclose(found, expected, atol=1e-12)
 
@@ -85,7 +91,7 @@ def test_earth_is_moved_along_a_line_and_in_a_plane(rng):
 def test_images_are_compared_by_near_pixels(shape, rng):
     A, B = rng.random((2, int(np.prod(shape)))), rng.random((3, int(np.prod(shape))))
     expected = by_hand(lambda a, b: oracle.image(a, b, shape, 0.8), A, B)
-    assert_allclose(distances.ImageDistance(shape, 0.8).pairwise(A, B), expected, rtol=1e-9)
+    assert_allclose(between(distances.ImageDistance(shape, 0.8), A, B), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("stiffness", [1e-6, 0.03, 2.0])
@@ -96,7 +102,7 @@ def test_tangent_planes_are_as_far_apart_as_least_squares_says(stiffness, rng):
         [oracle.tangent(a[0], b[0], a[1:], b[1:], stiffness) for b in d.prepare(B)]
         for a in d.prepare(A)
     ]
-    assert_allclose(d.pairwise(A, B), expected, rtol=1e-6, atol=1e-9)
+    assert_allclose(between(d, A, B), expected, rtol=1e-6, atol=1e-9)
 
 
 def test_the_kernel_takes_any_number_of_tangents(rng):
@@ -116,17 +122,17 @@ def test_the_tangent_distance_hardly_sees_a_small_deformation(kind, rng):
     image = gaussian_filter(np.pad(rng.random((6, 6)), 5), 1.2)
     amount = 0.2 if kind == "shift" else 0.04
     pair = np.stack([image, oracle.deform(image, kind, amount)]).reshape(2, -1)
-    seen = distances.TangentDistance(stiffness=1e-6).pairwise(pair)[0, 1]
-    assert seen < 0.12 * distances.VectorDistance().pairwise(pair)[0, 1]
+    seen = between(distances.TangentDistance(stiffness=1e-6), pair)[0, 1]
+    assert seen < 0.12 * between(distances.VectorDistance(), pair)[0, 1]
 
 
 def test_the_tangent_distance_is_zero_between_equals_and_never_above_euclid(rng):
     images = np.vstack([rng.random((4, 25)), np.zeros((1, 25)), np.ones((1, 25))])
     d = distances.TangentDistance(smoothing=0)
-    found = d.pairwise(images)
+    found = between(d, images)
     assert_array_equal(np.diag(found), 0)
     assert_allclose(found, found.T, atol=1e-7)
-    assert (found <= distances.VectorDistance().pairwise(images) + 1e-9).all()
+    assert (found <= between(distances.VectorDistance(), images) + 1e-9).all()
 
 
 def test_tangents_that_are_missing_are_zero():
@@ -145,7 +151,7 @@ def test_the_number_of_threads_changes_nothing(name, rng):
         assert_array_equal(pairwise(name, X), alone)
 
 
-def test_a_function_is_called_on_row_and_item_in_one_thread():
+def test_a_function_is_called_on_query_and_item_in_one_thread():
     seen = set()
 
     def gap(a, b):
@@ -160,7 +166,7 @@ def test_a_function_is_called_on_row_and_item_in_one_thread():
 def test_a_matrix_is_read_only_where_it_is_asked():
     matrix = np.array([[1.0, np.nan, 3.0], [4.0, -5.0, 6.0]])
     assert_array_equal(pairwise("precomputed", matrix, [2, 0]), [[3, 1], [6, 4]])
-    with pytest.raises(ValueError, match="gave nan on row 0 and item 1"):
+    with pytest.raises(ValueError, match="gave nan on query 0 and item 1"):
         pairwise("precomputed", matrix)
 
 
@@ -168,70 +174,81 @@ def test_a_matrix_is_read_only_where_it_is_asked():
 def test_levels_are_as_full_as_each_other_over_the_training_rows(levels, rng):
     X = rng.normal(size=(40, 2))
     d = distances.quantize("euclidean", levels).fitted(X)
-    between = pairwise("euclidean", X)[~np.eye(40, dtype=bool)]
-    found = d.pairwise(X)
+    values = pairwise("euclidean", X)[~np.eye(40, dtype=bool)]
+    found = d.distance(X, X)
     assert set(np.unique(found)) <= set(range(levels))
     of_others = found[~np.eye(40, dtype=bool)]
-    assert_allclose(np.bincount(of_others.astype(int)) / len(between), 1 / levels, atol=2 / 1560)
+    assert_allclose(np.bincount(of_others.astype(int)) / len(values), 1 / levels, atol=2 / 1560)
     for level in range(levels - 1):
-        assert between[of_others == level].max() < between[of_others > level].min()
+        assert values[of_others == level].max() < values[of_others > level].min()
 
 
 def test_ranks_are_shares_of_the_sample_that_is_nearer(rng):
     X, Q = rng.integers(0, 4, size=(30, 2)) / 1.0, rng.integers(0, 4, size=(5, 2)) / 1.0
     d = distances.ranked("cityblock").fitted(X)
     base = pairwise("cityblock", Q, X)
-    assert_allclose(d.pairwise(Q, X), [oracle.ranks(row, row) for row in base])
+    assert_allclose(between(d, Q, X), [oracle.ranks(row, row) for row in base])
 
 
 def test_ranks_do_not_mind_another_increasing_transform_for_each_row(rng):
     D = rng.random((12, 12))
     bent = np.exp(D * rng.uniform(0.5, 2, size=(12, 1))) - 1
     d = distances.ranked("precomputed")
-    assert_allclose(d.fitted(D).pairwise(D), d.fitted(bent).pairwise(bent))
+    assert_allclose(between(d.fitted(D), D), between(d.fitted(bent), bent))
 
 
 def test_wrappers_wrap_functions_too():
     lengths = [3, 9, 1, 4]
     d = distances.ranked(lambda a, b: abs(a - b)).fitted(lengths)
-    assert_allclose(d.pairwise([3])[0], 0.125)
-    assert distances.quantize(lambda a, b: abs(a - b), [2.0]).pairwise([1], [2, 8]).tolist() == [
-        [0, 1]
-    ]
+    assert_allclose(between(d, [3])[0], 0.125)
+    levels = distances.quantize(lambda a, b: abs(a - b), [2.0])
+    assert levels.distance([1], [2, 8]).tolist() == [[0, 1]]
+
+
+def test_wrappers_wrap_similarities_without_a_distance(rng):
+    X = rng.normal(size=(30, 3))
+    product = lw.Bilinear(1.0)
+    levels = distances.quantize(product, 3).fitted(X)
+    found = levels.distance(X, X)
+    scores = product.score(X, X)
+    assert set(np.unique(found)) == {0, 1, 2}
+    assert scores[found == 2].max() < scores[found == 1].min()
+    shares = distances.ranked(product).fitted(X).closer(X, X)
+    assert_allclose(shares, [oracle.ranks(row, row) for row in -scores])
 
 
 @pytest.mark.parametrize(
     ("name", "X", "kind", "message"),
     [
-        ("levenshtein", ["a", 5], TypeError, r"compares strings, but entry 1 of A is 5 \(int\)"),
-        ("smith_waterman", ["ac", ""], ValueError, "no score for entry 1 of A"),
-        ("dtw", [[1.0], "x"], TypeError, "series of numbers, but entry 1 of A is a str"),
-        ("dtw", [[1.0], []], ValueError, r"entry 1 of A has shape \(0,\)"),
-        ("dtw", [[1.0], [np.nan]], ValueError, "entry 1 of A holds NaN"),
-        ("dtw", [np.ones((3, 2)), np.ones(3)], ValueError, r"entry 1 of A has shape \(3,\)"),
-        ("emd", [[1.0, 2.0], [1.0]], TypeError, "histograms of one shape"),
-        ("emd", [[1.0, 2.0], [-1.0, 2.0]], ValueError, "but entry 1 of A has others"),
+        ("levenshtein", ["a", 5], TypeError, r"compares strings, but entry 1 of Q is 5 \(int\)"),
+        ("smith_waterman", ["ac", ""], ValueError, "no score for entry 1 of Q"),
+        ("dtw", [[1.0], "x"], TypeError, "series of numbers, but entry 1 of Q is a str"),
+        ("dtw", [[1.0], []], ValueError, r"entry 1 of Q has shape \(0,\)"),
+        ("dtw", [[1.0], [np.nan]], ValueError, "entry 1 of Q holds NaN"),
+        ("dtw", [np.ones((3, 2)), np.ones(3)], ValueError, r"entry 1 of Q has shape \(3,\)"),
+        ("emd", [[1.0, 2.0], [1.0]], TypeError, "histograms of the same shape"),
+        ("emd", [[1.0, 2.0], [-1.0, 2.0]], ValueError, "but entry 1 of Q has others"),
         ("emd", [1.0, 2.0], ValueError, "are 0-D"),
         ("tangent", np.ones((2, 5)), ValueError, "5 columns, which are not the pixels of a square"),
-        ("image", csr_array(np.eye(4)), TypeError, "A is sparse, but images are dense"),
+        ("image", csr_array(np.eye(4)), TypeError, "Q is sparse, but images are dense"),
         ("canberra", csr_array(np.eye(4)), TypeError, "'euclidean', 'cityblock', 'cosine' take"),
-        ("euclidean", ["a", "b"], TypeError, "A must be rows of numbers"),
-        ("cosine", np.eye(3)[:, :2], ValueError, "gave nan on row 0 and item 2"),
+        ("euclidean", ["a", "b"], TypeError, "Q must be rows of numbers"),
+        ("cosine", np.eye(3)[:, :2], ValueError, "gave nan on query 0 and item 2"),
         ("precomputed", csr_array(np.eye(4)), TypeError, "must be dense"),
-        ("precomputed", [1.0, 2.0], TypeError, "must be a matrix of numbers, but 1-D float64"),
-        (lambda a, b: a / b, [1, 0], ValueError, "failed on row 0 and item 1: ZeroDivisionError"),
-        (lambda a, b: "far", [1, 0], TypeError, "must return a number, but gave 'far' on row 0"),
+        ("precomputed", [1.0, 2.0], ValueError, "Q must be 2-D, a row for each sample, but 1-D"),
+        (lambda a, b: a / b, [1, 0], ValueError, "failed on query 0 and item 1: ZeroDivisionError"),
+        (lambda a, b: "far", [1, 0], TypeError, "must return a number, but gave 'far' on query 0"),
         (
             lambda a, b: a - b,
             [1, 2],
             ValueError,
-            "not negative, but .* gave -1.0 on row 0 and item 1",
+            "finite and not negative, but .* gave -1.0 on query 0 and item 1",
         ),
         (
             lambda a, b: np.inf,
             [1, 2],
             ValueError,
-            "finite number, but gave inf on row 0 and item 0",
+            "finite number, but gave inf on query 0 and item 0",
         ),
     ],
 )
@@ -246,31 +263,20 @@ def test_a_function_that_raises_keeps_its_cause():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-@pytest.mark.parametrize("source", [None, 3, np.eye(2), dict])
-def test_what_is_no_dissimilarity_is_refused(source):
-    with pytest.raises(TypeError, match="dissimilarity must be a name, a function of two objects"):
-        distances.as_dissimilarity(source)
-
-
-def test_an_unknown_name_lists_the_known_and_the_nearest():
-    with pytest.raises(ValueError, match=r"'euclidean', 'cityblock'.*Did you mean 'levenshtein'\?"):
-        distances.as_dissimilarity("levenstein")
-
-
 @pytest.mark.parametrize(
     ("make", "kind", "message"),
     [
         (lambda: distances.quantize("euclidean", 1), ValueError, "levels must be at least 2"),
         (lambda: distances.quantize("euclidean", 2.5), TypeError, "levels must be a whole number"),
         (lambda: distances.quantize("euclidean", [2.0, 1.0]), ValueError, "ascending bounds"),
-        (lambda: distances.quantize("euclidean", 3).pairwise([[1.0]]), ValueError, "fitted"),
-        (lambda: distances.ranked("euclidean").pairwise([[1.0]]), ValueError, "fitted"),
+        (lambda: between(distances.quantize("euclidean", 3), [[1.0]]), ValueError, "fitted"),
+        (lambda: between(distances.ranked("euclidean"), [[1.0]]), ValueError, "fitted"),
         (lambda: distances.VectorDistance("nearness"), ValueError, "metric must be one of"),
         (lambda: distances.TangentDistance(stiffness=0), ValueError, "stiffness must be finite"),
-        (lambda: distances.RankedDistance("euclidean"), TypeError, "base must be a dissimilarity"),
+        (lambda: distances.QuantizedDistance("euclidean", 2), TypeError, "must be a Similarity"),
     ],
 )
-def test_dissimilarities_that_cannot_be_are_refused(make, kind, message):
+def test_invalid_distances_are_refused(make, kind, message):
     with pytest.raises(kind, match=message):
         make()
 
@@ -295,7 +301,7 @@ def test_a_missing_provider_is_named_with_its_extra(name, module, extra, monkeyp
         pairwise(name, ["ac"])
 
 
-@pytest.mark.parametrize("name", [n for n in distances.names() if n != "precomputed"])
+@pytest.mark.parametrize("name", [n for n in distances.names() if "precomputed" not in n])
 def test_each_name_is_also_a_similarity(name, rng):
     text = name in ("levenshtein", "jaro_winkler", "lcs", "smith_waterman")
     X = ["ac", "gt", "acgt"] if text else 0.1 + 0.9 * rng.random((3, 4))
@@ -303,19 +309,7 @@ def test_each_name_is_also_a_similarity(name, rng):
     assert s.neighbors(X, X, 2).ids.shape == (3, 2)
     if name not in ("euclidean", "cosine", "dice", "jaccard"):  # similarities of their own
         assert_array_equal(s.score(X, X), -pairwise(name, X))
-
-
-def test_columns_are_computed_once_and_forgotten_when_there_is_no_room(rng):
-    X = rng.normal(size=(20, 2))
-    D = pairwise("euclidean", X)
-    columns = distances.Columns(distances.VectorDistance(), X, most_numbers=20 * 6)
-    for items in ([1, 2, 1], [2, 3], [4, 5, 6], [7, 8, 9, 1], list(range(12))):
-        places = columns.places(np.array(items))
-        assert_array_equal(columns.values[places], D[:, items].T)
-    again = distances.Columns(distances.VectorDistance(), X)
-    again.places(np.array([3, 4]))
-    again.places(np.array([4, 3, 3]))
-    assert again.n_computed == 2
+        assert_array_equal(s.score_pairs(X, X), np.diagonal(s.score(X, X)))
 
 
 @pytest.mark.parametrize(
@@ -328,9 +322,9 @@ def test_columns_are_computed_once_and_forgotten_when_there_is_no_room(rng):
         lambda X: distances.ranked(distances.quantize("cosine", 4)).fitted(X),
     ],
 )
-def test_a_file_gives_a_dissimilarity_back(make, rng, tmp_path):
+def test_a_file_gives_a_distance_back(make, rng, tmp_path):
     X = rng.random((12, 9))
-    similarity = lw.as_similarity(make(X))
+    similarity = make(X)
     lw.save(similarity, tmp_path / "d")
     assert_array_equal(lw.load(tmp_path / "d").score(X, X), similarity.score(X, X))
 
@@ -338,11 +332,12 @@ def test_a_file_gives_a_dissimilarity_back(make, rng, tmp_path):
 def test_strings_and_series_to_rank_among_are_stored(rng, tmp_path):
     texts, waves = ["ab", "b", "abc"], [rng.normal(size=n) for n in (3, 5, 4)]
     for name, X in (("levenshtein", texts), ("dtw", waves)):
-        similarity = lw.as_similarity(distances.ranked(name).fitted(X))
+        similarity = distances.ranked(name).fitted(X)
         lw.save(similarity, tmp_path / "d")
         assert_array_equal(lw.load(tmp_path / "d").score(X, X), similarity.score(X, X))
 
 
-def test_a_function_cannot_be_stored(tmp_path):
-    with pytest.raises(TypeError, match=r"dissimilarity is a .*CallableDistance"):
-        lw.save(lw.as_similarity(distances.as_dissimilarity(max)), tmp_path / "d")
+@pytest.mark.parametrize("wrap", [distances.ranked, lambda d: distances.quantize(d, [1.0])])
+def test_a_wrapped_function_cannot_be_stored(wrap, tmp_path):
+    with pytest.raises(TypeError, match=r"similarity is a .*Function, which cannot be stored"):
+        lw.save(wrap(max), tmp_path / "d")

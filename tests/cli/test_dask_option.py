@@ -1,6 +1,7 @@
 """``likewise fit --dask``: on worker processes of its own, or at an address."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,12 +10,12 @@ import pytest
 import likewise as lw
 
 
-def test_comparisons_are_learned_from_on_a_cluster(run, clicks, client):
+def test_comparisons_are_learned_from_on_a_cluster(run, clicks, dask_client):
     given = ("fit", "--queries", "q.npy", "--items", "p.npy", "--triplets", "clicks.parquet",
              "--learner", "aroma", "--splits", "2", "--no-report")  # fmt: skip
-    code, _, err = run(*given, "--dask", client.scheduler.address, "-m", "there.safetensors")
+    code, _, err = run(*given, "--dask", dask_client.scheduler.address, "-m", "there.safetensors")
     assert code == 0
-    assert f"Dask: 2 workers at {client.scheduler.address}" in err
+    assert f"Dask: 2 workers at {dask_client.scheduler.address}" in err
     assert "Dask dashboard: http://" in err
     assert "round 1 of 1:" in err
     run(*given, "-m", "here.safetensors")
@@ -35,9 +36,12 @@ def test_a_learner_of_comparisons_that_no_cluster_can_help_is_refused(run, click
     assert "Dask:" not in err
 
 
-def test_labels_are_learned_from_on_processes_of_its_own(run, flowers):
+def test_labels_are_learned_from_on_processes_of_its_own(run, flowers, monkeypatch):
+    lmnn = next(family for family in lw.selection.FAMILIES if family.name == "lmnn")
+    one = replace(lmnn, grid=lmnn.grid[:1])
+    monkeypatch.setattr("likewise.cli._fit.chosen_families", lambda names: [one])
     code, out, err = run("fit", flowers / "flowers.csv", "-t", "species", "--learner", "lmnn",
-                         "--budget", "2s", "--splits", "2", "--dask", "local:1", "--no-report",
+                         "--budget", "1s", "--splits", "2", "--dask", "local:1", "--no-report",
                          "--json", "-m", "m.safetensors")  # fmt: skip
     assert (code, err) == (0, "")
     assert json.loads(out)["chosen"] == "lmnn"
@@ -52,7 +56,7 @@ def test_labels_are_learned_from_on_processes_of_its_own(run, flowers):
     [
         (("--dask", "local:0"), "--dask must be the address of a scheduler"),
         (("--dask", "8786"), "--dask must be the address of a scheduler"),
-        (("--resume",), "--resume goes on with"),
+        (("--resume",), "--resume continues"),
     ],
 )
 def test_wrong_use_is_said_in_a_sentence(run, clicks, options, sentence):

@@ -1,0 +1,288 @@
+"""`run_on`: the plain estimators and searches, run on the workers of a Dask cluster."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from likewise._execution import use_backend
+from likewise._files import check_place, write_npy
+from likewise._progress import LongWork
+from likewise._validation import check_whole_number
+from likewise.distributed import _lmnn, _search
+from likewise.distributed._executor import Executor, Handle, map_tasks
+from likewise.distributed._rounds import Checkpoint, RoundTrainer
+from likewise.distributed._rows import RowBlocks, load_labels
+from likewise.distributed._shards import TripletShards
+from likewise.distributed._sources import DaskRows, is_remote, load_rows, stack_rows
+from likewise.exceptions import ClusterLostError, require_extra
+from likewise.learners.lmnn import LargeMarginProblem
+from likewise.learners.online import UpdateRule
+from likewise.similarities import Best, Matches, Similarity
+
+_SHARD_SIZE = 50_000
+
+
+@contextmanager
+def run_on(
+    client: Any,
+    rounds: int | None = None,
+    shard_size: int | None = None,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> Iterator["ClusterRun"]:
+    """Run estimators and searches inside this block on the workers of a Dask cluster.
+
+    `AROMA`, `OASIS`, `LMNN`, `SimilarityClassifier`, `LandmarkFeatures`, `Similarity.neighbors`
+    and `evaluate_retrieval` use the cluster; everything else runs in this process. Rows may be
+    arrays and CSR, memory-mapped arrays, Dask arrays, paths of .npy, .npz and Parquet files or of
+    folders of Parquet files, lists of CSR or of paths, and the rows of `read_parquet`. Fitted
+    estimators are the same objects as without a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, str or int
+        A client, the address of a scheduler, or a number of local worker processes to start.
+    rounds : int, optional
+        Number of times that the shards of `AROMA` and `OASIS` are merged. By default every worker
+        trains one shard per round; the result then depends on the number of workers.
+    shard_size : int, default=50_000
+        Approximate number of triplets of a shard.
+    checkpoint : path, optional
+        A model file that receives the state of `AROMA` or `OASIS` after every round.
+    resume : bool, default=False
+        Continue from the checkpoint, if the file exists, with the same triplets and rounds.
+
+    Yields
+    ------
+    ClusterRun
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import likewise as lw
+    >>> from dask.distributed import Client
+    >>> digits = lw.datasets.load("digits")
+    >>> triplets = lw.supervision.LabelTriplets(digits.y).draw(4000, np.random.default_rng(0))
+    >>> with Client(processes=False, n_workers=2, dashboard_address=None) as client:
+    ...     with lw.distributed.run_on(client, rounds=2, shard_size=1000) as run:
+    ...         aroma = lw.AROMA().fit_triplets(triplets, digits.X)
+    >>> len(run.finished_rounds), type(aroma) is lw.AROMA
+    (2, True)
+    """
+    if rounds is not None:
+        check_whole_number(rounds, "rounds")
+    shard_size = _SHARD_SIZE if shard_size is None else check_whole_number(shard_size, "shard_size")
+    if checkpoint is not None:
+        check_place(checkpoint)
+    elif resume:
+        raise ValueError("resume continues from a checkpoint, but checkpoint is None.")
+    with _connect(client) as connected:
+        file = None if checkpoint is None else Checkpoint(checkpoint, resume)
+        run = ClusterRun(Executor(connected), rounds, shard_size, file)
+        with use_backend(run):
+            yield run
+
+
+@contextmanager
+def _connect(client: Any) -> Iterator[Any]:
+    """Yield a connected client; close it only if it was opened here."""
+    distributed = require_extra("distributed", "dask", "run_on")
+    if isinstance(client, distributed.Client):
+        if client.status != "running":
+            raise ClusterLostError(f"client is {client.status}; it must be connected.")
+        yield client
+        return
+    n_workers = 0
+    with ExitStack() as stack:
+        if isinstance(client, int) and not isinstance(client, bool):
+            n_workers = check_whole_number(client, "client")
+            cluster = distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+            )
+            client = stack.enter_context(cluster).scheduler_address
+        elif not isinstance(client, str | os.PathLike):
+            raise TypeError(
+                "client must be a dask.distributed Client, the address of a scheduler or a number "
+                f"of worker processes, but {client!r} was given."
+            )
+        try:
+            opened = distributed.Client(os.fspath(client), set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterLostError(f"there is no scheduler at {client}: {error}") from error
+        stack.enter_context(opened)
+        if n_workers:
+            opened.wait_for_workers(n_workers)
+        yield opened
+
+
+class ClusterRun:
+    """The backend that `run_on` sets.
+
+    Attributes
+    ----------
+    client : distributed.Client
+    finished_rounds : list of dict
+        For each round of the last fit of `AROMA` or `OASIS` its ``triplets``, the ``seconds`` it
+        took, and the seconds that workers spent, summed, on ``learning`` and ``merging``.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        n_rounds: int | None = None,
+        shard_size: int = _SHARD_SIZE,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self.client = executor.client
+        self.finished_rounds: list[dict[str, Any]] = []
+        self._executor = executor
+        self._n_rounds, self._shard_size, self._checkpoint = n_rounds, shard_size, checkpoint
+
+    def is_remote(self, rows: Any) -> bool:
+        """Tell whether rows are a path, a Dask array or the like, and not in memory."""
+        return is_remote(rows)
+
+    def rows(self, rows: Any, name: str, n_features: int | None = None) -> RowBlocks:
+        """Return checked rows in the form in which workers read them."""
+        if isinstance(rows, RowBlocks):
+            return rows
+        blocks = RowBlocks(rows, name, self._executor)
+        if n_features not in (None, blocks.shape[1]):
+            raise ValueError(f"{name} has {blocks.shape[1]} columns, but {n_features} are needed.")
+        blocks.check_finite()
+        return blocks
+
+    def labels(self, y: Any, name: str) -> np.ndarray:
+        """Return labels as an array in memory."""
+        return load_labels(y, name)
+
+    def share(self, value: Any) -> Handle:
+        """Return a handle to a value, which every worker can read."""
+        return self._executor.share(value)
+
+    def neighbors(
+        self, similarity: Similarity, Q: Any, P: Any, k: int, *, exclude_self: bool
+    ) -> Matches:
+        """Return what `Similarity.neighbors` returns."""
+        if similarity.takes != "rows":
+            with use_backend(None):
+                return similarity.neighbors(Q, P, k, exclude_self=exclude_self)
+        queries = self.rows(Q, "Q")
+        items = queries if P is Q else self.rows(P, "P")
+        parts = self.search(
+            similarity,
+            queries,
+            items,
+            k,
+            _search.unchanged,
+            lambda block: (),
+            exclude_self=exclude_self,
+        )
+        return _search.as_matches(list(parts))
+
+    def search(
+        self,
+        similarity: Similarity,
+        queries: Any,
+        items: Any,
+        k: int,
+        function: Callable[..., Any],
+        arguments: Callable[[slice], tuple[Any, ...]],
+        *,
+        exclude_self: bool = False,
+        block_size: int | None = None,
+    ) -> Iterator[Any]:
+        """Yield ``function(matches, *arguments(block))`` for each block of queries, in order."""
+        return _search.search(
+            self._executor,
+            similarity,
+            queries,
+            items,
+            k,
+            function,
+            arguments,
+            exclude_self=exclude_self,
+            block_size=block_size,
+        )
+
+    def map_rows(self, function: Callable[..., Any], rows: Any, *shared: Any) -> Iterator[Any]:
+        """Yield ``function(block of rows, *shared)`` for each block, in order."""
+        handles = [self.share(value) for value in shared]
+        tasks = ((function, part, rows.name, *handles) for part in rows.parts())
+        return map_tasks(self._executor, call_on_part, tasks)
+
+    def transform(
+        self, function: Callable[..., Any], rows: Any, fitted: Any, n_columns: int, path: Any
+    ) -> Any:
+        """Return ``function(rows, fitted)``, computed by blocks.
+
+        A Dask array gives a lazy Dask array; with a path, an NPY file is written and mapped.
+        """
+        if path is None and isinstance(rows.source, DaskRows):
+            array = rows.source.array
+            dtype = np.result_type(array.dtype, np.float32)
+            return array.map_blocks(
+                function, fitted, dtype=dtype, chunks=(array.chunks[0], (n_columns,))
+            )
+        with LongWork("transforming", total=len(rows), unit="rows") as work:
+            parts = _advancing(self.map_rows(function, rows, fitted), rows.blocks, work)
+            if path is None:
+                return stack_rows(list(parts))
+            write_npy(path, parts, len(rows))
+        return np.load(path, mmap_mode="r")
+
+    def best_of_class(self, similarity: Similarity, rows: Any, y: np.ndarray, k: int) -> Best:
+        """Return the `k` nearest rows of the same class."""
+        blocks = self.rows(rows, "X")
+        return _search.best_of_class_in_blocks(self._executor, similarity, blocks, y, k)
+
+    def initial_map(
+        self, X: Any, labels: np.ndarray | None, init: Any, n_components: int | None
+    ) -> np.ndarray:
+        """Return the map that LMNN starts from."""
+        return _lmnn.initial_map(self._executor, X, labels, init, n_components)
+
+    def large_margin_problem(self, problem: LargeMarginProblem) -> tuple[Any, Any, np.ndarray]:
+        """Return LMNN's margins, its search for impostors and the scale of each column."""
+        return _lmnn.large_margin_problem(self._executor, problem)
+
+    def triplets(self, triplets: Any, queries: Any, items: Any, weights: Any) -> TripletShards:
+        """Return checked triplets in the form in which workers read them."""
+        return TripletShards(triplets, queries, items, weights, self._executor)
+
+    def trainer(self, learner: Any, rule: UpdateRule, queries: Any, items: Any) -> RoundTrainer:
+        """Return what applies triplets to the state of an online learner, in rounds."""
+        return RoundTrainer(
+            self._executor,
+            learner,
+            rule,
+            queries,
+            items,
+            self._n_rounds,
+            self._shard_size,
+            self._checkpoint,
+            self.finished_rounds,
+        )
+
+    def resumed_validation(self) -> dict[str, Any] | None:
+        """Return the result of validation in the checkpoint, if the run resumes from one."""
+        kept = None if self._checkpoint is None else self._checkpoint.load()
+        return getattr(kept, "validation_", None)
+
+
+def call_on_part(function: Callable[..., Any], part: Any, name: str, *shared: Any) -> Any:
+    """Return ``function(rows, *shared)`` of a part of rows, on the worker that reads them."""
+    return function(load_rows(part, name), *shared)
+
+
+def _advancing(parts: Iterator[Any], blocks: list[slice], work: LongWork) -> Iterator[Any]:
+    for part, block in zip(parts, blocks, strict=True):
+        yield part
+        work.advance(block.stop - block.start)

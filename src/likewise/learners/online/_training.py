@@ -1,0 +1,194 @@
+"""Training of an online learner: triplets applied to a state, one after the other."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from likewise._progress import LongWork
+from likewise._threads import single_threaded_blas, slices
+from likewise._validation import Rows
+from likewise.learners._arguments import same_start
+from likewise.learners.online._beliefs import (
+    DiagonalState,
+    FactoredState,
+    State,
+    make_writable,
+    sum_evidence,
+)
+from likewise.learners.online._early_stopping import Progress, check_intervals
+from likewise.learners.online._triplet_batches import TripletBatches
+from likewise.supervision import TripletSource, TripletStream
+
+Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
+
+_BLOCK = 1024  # triplets between checks for Ctrl-C
+_FORGET_EVERY = 1000
+
+
+class UpdateRule(NamedTuple):
+    """The parameters of a learner that its updates depend on.
+
+    Attributes
+    ----------
+    rate : float, r of AROMA or C of OASIS
+    forget : float, share by which variance moves back towards its start every 1,000 triplets
+    normalize : bool, scale rows to unit length
+    dtype : "float32" or "float64"
+    """
+
+    rate: float
+    forget: float
+    normalize: bool
+    dtype: str
+
+
+class Step(NamedTuple):
+    """A state, and the triplets, updates and summed loss since the step before."""
+
+    state: State
+    n_triplets: int
+    n_updates: int
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTriplets:
+    """Triplets to be drawn from labels or relevance.
+
+    Attributes
+    ----------
+    source : TripletSource
+    n_triplets : int
+    rng : numpy.random.Generator
+    query_weights : array of shape (n_queries,), or None
+    """
+
+    source: TripletSource
+    n_triplets: int
+    rng: np.random.Generator
+    query_weights: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return self.n_triplets
+
+    def draw(self, n: int, rng: np.random.Generator | None = None) -> Weighted:
+        """Return drawn triplets and their weights."""
+        triplets = self.source.draw(n, self.rng if rng is None else rng)
+        if self.query_weights is None:
+            return triplets, np.ones(len(triplets))
+        return triplets, self.query_weights[triplets[:, 0]]
+
+
+class Trainer(Protocol):
+    """Applies triplets to a state, in this process or on a cluster."""
+
+    def rounds(self, triplets: Any, progress: Progress, work: LongWork) -> Iterator[int]:
+        """Yield the number of triplets of each round that is left."""
+
+    def train(self, state: State, n_seen: int, triplets: Any, n: int) -> Iterator[Step]:
+        """Apply the next `n` triplets to a state that has seen `n_seen`."""
+
+
+class LocalTrainer:
+    """Applies triplets in this process.
+
+    Parameters
+    ----------
+    rule : UpdateRule
+    queries, items : array or CSR
+    work : LongWork
+        Its interruption ends training between blocks.
+    """
+
+    def __init__(self, rule: UpdateRule, queries: Rows, items: Rows, work: LongWork) -> None:
+        self._rule, self._work = rule, work
+        self._batches = TripletBatches(queries, items, unit=rule.normalize, dtype=rule.dtype)
+
+    def rounds(
+        self, triplets: DrawnTriplets | TripletStream, progress: Progress, work: LongWork
+    ) -> Iterator[int]:
+        """Yield intervals between checks; a stream is a single round."""
+        if isinstance(triplets, DrawnTriplets):
+            return check_intervals(len(triplets))
+        return iter([len(triplets)])
+
+    def train(
+        self, state: State, n_seen: int, triplets: DrawnTriplets | TripletStream, n: int
+    ) -> Iterator[Step]:
+        """Yield a step after each block."""
+        if isinstance(triplets, DrawnTriplets):
+            drawn = triplets
+            blocks: Any = (drawn.draw(b.stop - b.start) for b in slices(n, _BLOCK))
+        else:
+            blocks = triplets.blocks(_BLOCK)
+        return apply_triplets(state, n_seen, blocks, self._batches, self._rule, self._work)
+
+
+def apply_triplets(
+    state: State,
+    n_seen: int,
+    blocks: Iterable[Weighted],
+    batches: TripletBatches,
+    rule: UpdateRule,
+    work: LongWork,
+) -> Iterator[Step]:
+    """Apply blocks of triplets to a state, in place, until they end or `work` is interrupted."""
+    make_writable(state)
+    with single_threaded_blas():
+        for triplets, weights in blocks:
+            if work.interrupted:
+                break
+            totals = np.zeros(2)
+            for part in _between_forgetting(len(triplets), n_seen, rule.forget):
+                state.learn(triplets[part], weights[part], batches, rule.rate, totals)
+                n_seen += part.stop - part.start
+                if rule.forget > 0 and n_seen % _FORGET_EVERY == 0:
+                    assert isinstance(state, DiagonalState | FactoredState)
+                    state.forget(rule.forget)
+            yield Step(state, len(triplets), int(totals[1]), float(totals[0]))
+
+
+def _between_forgetting(n: int, n_seen: int, forget: float) -> Iterator[slice]:
+    """Cut a block at every 1,000th triplet of the whole stream, where variance is inflated."""
+    first = n if forget == 0 else -n_seen % _FORGET_EVERY
+    if first:
+        yield slice(0, min(first, n))
+    yield from slices(n, _FORGET_EVERY, start=first)
+
+
+def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
+    """Refuse learners that cannot be merged; parameters as in `OnlineLearner.merge`."""
+    if not models:
+        raise ValueError("models is empty; at least one learner is needed.")
+    first = models[0]
+    everyone: list[Any] = [*models, *([] if start is None else [start])]
+    for model in everyone:
+        if type(model) is not kind:
+            raise TypeError(f"models must be {kind.__name__}s, but {model!r} was given.")
+        check_is_fitted(model, "state_")
+        if model.normalize != first.normalize:
+            raise ValueError("models must agree in normalize, but they do not.")
+        if type(model.state_) is not type(first.state_) or (
+            model.state_.W.shape != first.state_.W.shape
+        ):
+            raise ValueError(
+                "models must have learned the same kind of form, of the same widths, but "
+                f"{type(first.state_).__name__} {first.state_.W.shape} and "
+                f"{type(model.state_).__name__} {model.state_.W.shape} were given."
+            )
+    if start is None and any(not same_start(model.init, first.init) for model in models):
+        raise ValueError("models must have had the same start, but init differs.")
+    if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
+        raise ValueError("start has seen more triplets than a model that continues from it.")
+
+
+def merged_state(models: Sequence[Any], start: State, n_updates: Sequence[int]) -> State:
+    """Return `start` with the evidence that each model gained by so many updates."""
+    evidence = (
+        model.state_.evidence_since(start, n) for model, n in zip(models, n_updates, strict=True)
+    )
+    merged: State = start.with_evidence(sum_evidence(evidence))
+    return merged

@@ -1,0 +1,78 @@
+"""Dissimilarities between rows and items, for classifiers and features that only compare.
+
+The dissimilarity of a similarity is its distance; without one it is −score, as far as one can go
+with differences d(x, x′) − d(x, x″) alone. That of a `Ranked` is the share of its sample that is
+closer.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from likewise._validation import n_rows
+from likewise.similarities import _search
+from likewise.similarities._base import Similarity
+
+_MAX_NUMBERS = 2**27  # 1 GiB
+
+
+def exact_scores(similarity: Similarity, Q: Any, P: Any) -> np.ndarray:
+    """Return the score of every query with every item, with which equal pairs tie exactly."""
+    return _search.exact_scores(similarity._scorer(Q, P)[0])
+
+
+def dissimilarities(similarity: Similarity, Q: Any, P: Any) -> np.ndarray:
+    """Return the dissimilarity of every query and item, as an (n_queries, n_items) array."""
+    return np.asarray(similarity._dissimilarity(exact_scores(similarity, Q, P)))
+
+
+class DissimilarityColumns:
+    """Columns of a dissimilarity matrix, computed on first use and cached.
+
+    Each column is a row of `values`, where compiled loops read it fastest. When the cache is full,
+    all columns are dropped.
+
+    Parameters
+    ----------
+    similarity : Similarity
+    X : checked rows, objects, or square matrix
+        The rows and, except for a matrix, also the items.
+    max_numbers : int
+        Size of the cache in numbers; it always holds the columns of one request.
+    """
+
+    def __init__(self, similarity: Similarity, X: Any, max_numbers: int = _MAX_NUMBERS) -> None:
+        self.n_rows = n_rows(X)
+        items = np.arange(self.n_rows) if similarity.takes == "matrix" else X
+        self._similarity = similarity
+        self._scorer = similarity._scorer(X, items)[0]
+        self._capacity = min(self.n_rows, max(1, max_numbers // self.n_rows))
+        self.values = np.empty((self._capacity, self.n_rows))  # allocated by the system when used
+        self._position = np.full(self.n_rows, -1)
+        self._n_cached = 0
+        self.n_computed = 0
+
+    def positions(self, items: np.ndarray) -> np.ndarray:
+        """Return the rows of `values` that hold the columns of `items`; compute missing ones."""
+        positions = self._position[items]
+        if (positions >= 0).all():
+            return positions
+        wanted = np.unique(items)
+        new = wanted[self._position[wanted] < 0]
+        if self._n_cached + len(new) > self._capacity:
+            self._clear(len(wanted))
+            new = wanted
+        scores = _search.exact_scores(self._scorer, new)
+        stop = self._n_cached + len(new)
+        self.values[self._n_cached : stop] = self._similarity._dissimilarity(scores).T
+        self._position[new] = np.arange(self._n_cached, stop)
+        self._n_cached = stop
+        self.n_computed += len(new)
+        return self._position[items]
+
+    def _clear(self, n_wanted: int) -> None:
+        self._position[:] = -1
+        self._n_cached = 0
+        if n_wanted > self._capacity:
+            self._capacity = n_wanted
+            self.values = np.empty((self._capacity, self.n_rows))

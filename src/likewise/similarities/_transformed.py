@@ -1,0 +1,101 @@
+"""Similarities that transform the scores of another one, pair by pair."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from likewise.similarities._base import Similarity
+from likewise.similarities._convert import as_similarity
+from likewise.similarities._search import BlockScorer, Scorer
+
+
+class Wrapped(Similarity):
+    """A similarity computed from another one, which has the same queries and items."""
+
+    similarity: Similarity
+
+    @property
+    def takes(self) -> Literal["rows", "objects", "matrix"]:
+        """As the underlying similarity."""
+        return self.similarity.takes
+
+    @property
+    def is_symmetric(self) -> bool:
+        """As the underlying similarity."""
+        return self.similarity.is_symmetric
+
+    def check_queries(self, Q: Any, name: str = "Q") -> Any:
+        """Validate queries as the underlying similarity does."""
+        return self.similarity.check_queries(Q, name)
+
+    def check_items(self, P: Any, name: str = "P") -> Any:
+        """Validate items as the underlying similarity does."""
+        return self.similarity.check_items(P, name)
+
+
+class Transformed(Wrapped):
+    """A similarity whose score is a function of another similarity's score of the same pair."""
+
+    @abstractmethod
+    def _transformation(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Return the function of the underlying similarity's scores."""
+
+    def score(self, Q: Any, P: Any) -> np.ndarray:
+        """Return the score of every query with every item, as an (n_queries, n_items) array."""
+        transform = self._transformation()
+        return transform(self.similarity.score(Q, P))
+
+    def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
+        """Return the score of query i with item i, as an (n_queries,) array."""
+        transform = self._transformation()
+        return transform(self.similarity.score_pairs(Q, P))
+
+    def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
+        transform = self._transformation()
+        scorer, dtype = self.similarity._scorer(Q, P)
+        return BlockScorer(
+            scorer.n_queries,
+            scorer.n_items,
+            ready=scorer.ready,
+            score_block=lambda block, items: transform(scorer.scores(block, items)),
+            parallel=scorer.parallel,
+            width=scorer.width,
+            cell=scorer.cell,
+        ), dtype
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Naive(Transformed):
+    """K(q, p) = 1/(1 + d(q, p)): a distance as a similarity in (0, 1].
+
+    Parameters
+    ----------
+    similarity : str, Similarity, callable or fitted learner, default="euclidean"
+        As in `as_similarity`; it must have a distance.
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> lw.Naive().score([[0.0]], [[0.0], [3.0]])
+    array([[1.  , 0.25]])
+    """
+
+    similarity: Similarity
+
+    def __init__(self, similarity: Any = "euclidean") -> None:
+        base = as_similarity(similarity)
+        if not base.has_distance:
+            raise ValueError(f"similarity must have a distance d, but {base!r} has none.")
+        object.__setattr__(self, "similarity", base)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.similarity,)
+
+    def __repr__(self) -> str:
+        return f"Naive({self.similarity!r})"
+
+    def _transformation(self) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda scores: 1 / (1 + self.similarity._dissimilarity(scores))

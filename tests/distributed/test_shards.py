@@ -1,0 +1,199 @@
+"""AROMA and OASIS by rounds of shards: on processes, from any source, as one machine learns."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from tests.distributed.inline import run_inline
+
+import likewise as lw
+from likewise.distributed import run_on
+from likewise.distributed._shards import Plan
+
+KINDS = {
+    "diagonal": (lw.AROMA, {}),
+    "factored": (lw.AROMA, {"covariance": "factored"}),
+    "oasis": (lw.OASIS, {}),
+}
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return KINDS[request.param]
+
+
+@pytest.mark.parametrize("n_triplets", [1, 7, 1000, 123_457])
+@pytest.mark.parametrize("n_rounds", [None, 1, 3, 50])
+@pytest.mark.parametrize("shard_size", [1, 10, 50_000])
+def test_a_plan_has_every_triplet_in_one_shard_of_one_round(n_triplets, n_rounds, shard_size):
+    plan = Plan.of(n_triplets, n_rounds, shard_size, n_workers=4)
+    assert sum(plan.rounds()) == n_triplets
+    assert min(plan.rounds()) > 0
+    for n in plan.rounds():
+        shards = plan.shards(n)
+        assert [s.start for s in shards[1:]] == [s.stop for s in shards[:-1]]
+        assert (shards[0].start, shards[-1].stop) == (0, n)
+
+
+def test_one_shard_per_round_learns_what_one_process_learns(client, kind, digits, triplets):
+    make, given = kind
+    one = make(**given).fit_triplets(triplets, digits[0])
+    with run_on(client, rounds=3, shard_size=2000) as run:
+        found = make(**given).fit_triplets(triplets, digits[0])
+    assert type(found) is make
+    assert vars(found).keys() == vars(one).keys()
+    assert len(run.finished_rounds) == 3
+    # Factored covariances are learned in blocks, which end with a shard: the rest is rounding.
+    assert_allclose(found.similarity_.W, one.similarity_.W, atol=1e-5 if given else 0)
+    assert (found.n_updates_, found.n_triplets_seen_) == (one.n_updates_, 6000)
+
+
+def test_a_round_is_the_merge_of_its_shards(client, kind, digits, triplets):
+    make, given = kind
+    given = {**given, "dtype": "float64"}
+    X = digits[0]
+    halves = [make(**given).fit_triplets(part, X) for part in (triplets[:3000], triplets[3000:])]
+    merged = make.merge(halves)
+    with run_on(client, rounds=1, shard_size=3000):
+        found = make(**given).fit_triplets(triplets, X)
+    assert_allclose(found.similarity_.W, merged.similarity_.W, rtol=1e-9, atol=1e-12)
+    assert found.n_updates_ == merged.n_updates_
+
+
+def test_the_number_of_workers_does_not_change_the_result(client, kind, digits, triplets):
+    make, given = kind
+    found = []
+    for run in (run_on(client, 2, 1000), run_inline(2, 1000)):
+        with run:
+            found.append(make(**given).fit_triplets(triplets, digits[0]))
+    assert_array_equal(found[0].state_.W, found[1].state_.W)
+    assert found[0].n_updates_ == found[1].n_updates_
+
+
+def test_rows_may_be_in_any_source(client, laid_out, digits, triplets):
+    with run_inline(2, 1500):
+        here = lw.AROMA(dtype="float64").fit_triplets(triplets, digits[0])
+    with run_on(client, 2, 1500):
+        there = lw.AROMA(dtype="float64").fit_triplets(triplets, laid_out)
+    assert_allclose(there.similarity_.W, here.similarity_.W, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("where", ["triplets.npy", "triplets", "triplets/part-000.parquet"])
+def test_triplets_may_be_in_files(client, folder, digits, triplets, where):
+    part = triplets[:2500] if where.endswith("parquet") else triplets
+    with run_inline(2, 1000):
+        here = lw.AROMA().fit_triplets(part, digits[0])
+    with run_on(client, 2, 1000):
+        there = lw.AROMA().fit_triplets(folder / where, digits[0])
+    assert_array_equal(there.similarity_.W, here.similarity_.W)
+
+
+def test_triplets_may_be_a_dask_array(client, digits, triplets):
+    import dask.array
+
+    lazy = dask.array.from_array(triplets, chunks=(1700, 3))
+    with run_inline(2, 1000):
+        here = lw.OASIS().fit_triplets(triplets, digits[0])
+    with run_on(client, 2, 1000):
+        there = lw.OASIS().fit_triplets(lazy, digits[0])
+    assert_array_equal(there.similarity_.W, here.similarity_.W)
+
+
+def test_weights_count_in_shards(client, digits, triplets, rng, tmp_path):
+    import pandas as pd
+
+    weights = rng.uniform(0, 2, len(triplets))
+    frame = pd.DataFrame(triplets, columns=["query", "closer", "farther"]).assign(weight=weights)
+    frame.to_parquet(tmp_path / "weighted.parquet")
+    with run_inline(2, 1500):
+        here = lw.AROMA().fit_triplets(triplets, digits[0], weights=weights)
+        plain = lw.AROMA().fit_triplets(triplets, digits[0])
+    for source in (frame, tmp_path / "weighted.parquet"):
+        with run_on(client, 2, 1500):
+            there = lw.AROMA().fit_triplets(source, digits[0])
+        assert_array_equal(there.similarity_.W, here.similarity_.W)
+    assert np.abs(here.similarity_.W - plain.similarity_.W).max() > 0.01
+
+
+def test_parts_continue_from_each_other(client, digits, triplets):
+    X = digits[0]
+    with run_on(client, rounds=2, shard_size=1500):
+        whole = lw.AROMA().fit_triplets(triplets, X)
+    with run_on(client, rounds=1, shard_size=1500):
+        parts = lw.AROMA().fit_triplets(triplets[:3000], X)
+        parts.partial_fit_triplets(triplets[3000:], X)
+    assert_array_equal(parts.similarity_.W, whole.similarity_.W)
+    assert parts.n_triplets_seen_ == 6000
+
+
+def test_labels_and_clicks_are_learned_from_and_validated(client, digits):
+    X, y = digits
+    given = {"n_triplets": 8000, "random_state": 0}
+    found = []
+    for run in (run_on(client, 4, 1000), run_inline(4, 1000)):
+        with run:
+            found.append(lw.AROMA(**given).fit(X, y))
+    there, here = found
+    np.testing.assert_equal(there.validation_, here.validation_)
+    assert there.validation_["overall"].learned > there.validation_["overall"].start + 0.05
+    assert_array_equal(there.similarity_.W, here.similarity_.W)
+    relevance = (y[:300, None] == y[300:]).astype(float)
+    with run_on(client, 4, 1000):
+        clicked = lw.OASIS(**given, hard_negatives=0.5)
+        clicked.fit_relevance(relevance, X[:300], X[300:])
+    assert clicked.validation_["overall"].learned > clicked.validation_["overall"].start
+
+
+def test_labels_may_be_where_the_rows_are(client, folder, digits):
+    X, y = digits
+    rows = lw.distributed.read_parquet(folder / "rows", [f"x{i:02}" for i in range(64)])
+    labels = lw.distributed.read_parquet(folder / "rows", ["label"])
+    given = {"n_triplets": 4000, "random_state": 0}
+    with run_inline(2, 1000):
+        here = lw.AROMA(**given).fit(X, y)
+    with run_on(client, 2, 1000):
+        there = lw.AROMA(**given).fit(rows, labels)
+        score = there.score(rows, labels)
+    assert_allclose(there.similarity_.W, here.similarity_.W, atol=1e-6)
+    assert score == pytest.approx(here.score(X, y), abs=1e-6)
+
+
+def test_a_learner_fitted_on_a_cluster_is_cloned_pickled_and_saved_like_any_other(
+    client, digits, triplets, tmp_path
+):
+    with run_on(client, rounds=1, shard_size=3000):
+        learner = lw.AROMA(r=0.5).fit_triplets(triplets, digits[0])
+    assert clone(learner).r == 0.5
+    opened = pickle.loads(pickle.dumps(learner))
+    assert_array_equal(opened.similarity_.W, learner.similarity_.W)
+    lw.save(learner, tmp_path / "model.safetensors")
+    stored = lw.load(tmp_path / "model.safetensors")
+    assert type(stored) is lw.AROMA
+    assert_array_equal(stored.similarity_.W, learner.similarity_.W)
+    stored.partial_fit_triplets(triplets[:10], digits[0])
+
+
+def test_bad_triplets_and_rows_are_refused_before_any_work(client, digits, triplets, tmp_path):
+    X = digits[0]
+    learner = lw.AROMA()
+    wrong = triplets.copy()
+    wrong[4321, 2] = 5000
+    np.save(tmp_path / "wrong.npy", wrong)
+    holed = X.copy()
+    holed[700, 3] = np.nan
+    np.save(tmp_path / "holed.npy", holed)
+    (tmp_path / "rows.txt").write_text("1 2 3")
+    with run_on(client):
+        for source in (wrong, tmp_path / "wrong.npy"):
+            with pytest.raises(ValueError, match="triplets points at row 5000, but items has 900"):
+                learner.fit_triplets(source, X)
+        for rows in (holed, tmp_path / "holed.npy"):
+            with pytest.raises(ValueError, match="holds NaN in row"):
+                learner.fit_triplets(triplets, rows)
+        assert not hasattr(learner, "state_")
+        with pytest.raises(FileNotFoundError, match="there is no file or folder"):
+            learner.fit_triplets(triplets, tmp_path / "nowhere.npy")
+        with pytest.raises(ValueError, match=r"must be an \.npy, \.npz or \.parquet file"):
+            learner.fit_triplets(triplets, tmp_path / "rows.txt")
