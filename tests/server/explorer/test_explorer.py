@@ -18,7 +18,7 @@ def test_every_page_opens_without_a_message_and_fits(browser, servers, name, loo
     with Visit(browser, servers[name], **LOOKS[look]) as visit:
         for route in PAGES:
             page = visit.open(route)
-            page.wait_for_load_state("networkidle")
+            visit.until("() => !document.querySelector('.waiting')")
             assert page.locator("h1").inner_text().lower() == route
             assert page.locator("nav a[aria-current=page]").inner_text().lower() == route
             assert page.evaluate(OVERFLOW) <= 0, route

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,19 +10,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import current_backend, validate_labeled, validate_rows
-from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     Rows,
     check_choice,
     check_number,
-    check_rows,
     check_whole_number,
     take,
 )
 from likewise.learners._arguments import grades_of_pairs, refuse_odd_rows, starting_form
-from likewise.learners._gate import KINDS, NEW_ITEMS, start_kept
+from likewise.learners._gate import NEW_ITEMS
 from likewise.learners._held_out import (
-    HeldOut,
     HeldOutLabels,
     HeldOutRelevance,
     HeldOutTriplets,
@@ -32,22 +28,23 @@ from likewise.learners._held_out import (
     held_rows,
     mean_average_precision,
 )
-from likewise.learners.online._beliefs import State, copy_state
+from likewise.learners.online._beliefs import State
 from likewise.learners.online._early_stopping import (
-    PATIENCE,
-    Progress,
-    decide,
-    overall_mean,
-    undecided,
+    TrainingSet,
+    keep_start,
+    train_unvalidated,
+    train_validated,
 )
-from likewise.learners.online._history import plot_history, record
+from likewise.learners.online._history import plot_history
 from likewise.learners.online._training import (
     DrawnTriplets,
-    LocalTrainer,
-    Trainer,
     UpdateRule,
     check_mergeable,
+    check_sides,
+    check_stream,
     merged_state,
+    train,
+    train_once,
 )
 from likewise.learners.ridge import RidgeSimilarity
 from likewise.similarities import Bilinear
@@ -63,23 +60,8 @@ from likewise.supervision import (
 )
 
 _TRIPLETS_PER_ROW = 10
-_N_RANKED = 50  # items of each query that hard negatives are drawn from
 _MAX_HELD_OUT = 300  # queries; each check ranks all items for them
 _HELD_OUT_SPLIT = 0
-
-
-@dataclass(frozen=True, eq=False)
-class _TrainingSet:
-    """A form to start from, and how to train from there.
-
-    Attributes
-    ----------
-    start : callable that returns the initial W
-    train : callable from a number of triplets and the held-out queries, or None, to `Progress`
-    """
-
-    start: Callable[[], np.ndarray]
-    train: Callable[[int, HeldOut | None], Progress]
 
 
 class OnlineLearner(BaseEstimator):
@@ -103,6 +85,7 @@ class OnlineLearner(BaseEstimator):
     verbose: bool
 
     state_: State
+    validation_: dict[str, Any]
 
     def fit(self, X: Any, y: Any, weights: Any = None) -> Self:
         """Learn from labeled rows: triplets are drawn from them.
@@ -122,22 +105,22 @@ class OnlineLearner(BaseEstimator):
         X, y, weights = self._check_labeled(X, y, weights, reset=True)
         rng = self._generator(0)
 
-        def training_set(source: TripletSource, rows: np.ndarray) -> _TrainingSet:
-            return _TrainingSet(
+        def training_set(source: TripletSource, rows: np.ndarray) -> TrainingSet:
+            return TrainingSet(
                 lambda: self._initial_form(X, X, lambda ridge: ridge.fit(take(X, rows), y[rows])),
-                lambda n, held: self._train(DrawnTriplets(source, n, rng, weights), X, X, held),
+                lambda n, held: train(self, DrawnTriplets(source, n, rng, weights), X, X, held),
             )
 
         whole = training_set(LabelTriplets(y), np.arange(len(y)))
         if not self.early_stopping:
-            return self._fit_unvalidated(whole)
+            return train_unvalidated(self, whole)
         splits = HoldOut.single(len(y), 0, self.validation_fraction, rng).queries
         rest = np.flatnonzero(splits != _HELD_OUT_SPLIT)
         held = held_rows(y, splits, _HELD_OUT_SPLIT, rng)
         if not can_judge_labels(y, held, rest):
-            return self._keep_start(X, X, HeldOutLabels.measure)
+            return keep_start(self, X, X, HeldOutLabels.measure)
         part = training_set(LabelTriplets(y, rest, rest), rest)
-        return self._fit_validated(part, whole, HeldOutLabels(X, y, held), X, X)
+        return train_validated(self, part, whole, HeldOutLabels(X, y, held), X, X)
 
     def partial_fit(self, X: Any, y: Any, weights: Any = None) -> Self:
         """Continue learning from more labeled rows: ten triplets per row are drawn among them.
@@ -157,7 +140,7 @@ class OnlineLearner(BaseEstimator):
             )
         rng = self._generator(self.n_triplets_seen_)
         n_triplets = min(_TRIPLETS_PER_ROW * len(y), self.n_triplets)
-        self._train(DrawnTriplets(source, n_triplets, rng, weights), X, X)
+        train(self, DrawnTriplets(source, n_triplets, rng, weights), X, X)
         return self
 
     def fit_relevance(
@@ -180,7 +163,7 @@ class OnlineLearner(BaseEstimator):
             How much each judgment counts, such as `supervision.position_weights` of clicks.
         """
         self._check_parameters()
-        queries, items = _check_sides(queries, items)
+        queries, items = check_sides(queries, items)
         grades = check_relevance(relevance, queries, items)
         return self._fit_grades(grades, queries, items, weights, self.negatives)
 
@@ -203,7 +186,7 @@ class OnlineLearner(BaseEstimator):
         weights : array of shape (n_pairs,), optional
         """
         self._check_parameters()
-        queries, items = _check_sides(queries, items)
+        queries, items = check_sides(queries, items)
         grades, of_pairs = grades_of_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
 
@@ -234,11 +217,11 @@ class OnlineLearner(BaseEstimator):
             printed updates are followed.
         """
         self._check_parameters()
-        queries, items = _check_sides(queries, items)
-        stream = _check_triplets(triplets, queries, items, weights)
+        queries, items = check_sides(queries, items)
+        stream = check_stream(triplets, queries, items, weights)
         if not validate:
             self._start(self._default_form(queries.shape[1], items.shape[1]))
-            self._train(stream, queries, items)
+            train(self, stream, queries, items)
             return self
         rng = self._generator(0)
         triplets, weights = stream.arrays()
@@ -246,11 +229,11 @@ class OnlineLearner(BaseEstimator):
         taught = hold.learns_from(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
         judging = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
         if len(judging) == 0 or not taught.any():
-            return self._keep_start(queries, items, HeldOutTriplets.measure)
+            return keep_start(self, queries, items, HeldOutTriplets.measure)
 
-        def training_set(which: np.ndarray) -> _TrainingSet:
-            part = _check_triplets(triplets[which], queries, items, weights[which])
-            return _TrainingSet(
+        def training_set(which: np.ndarray) -> TrainingSet:
+            part = check_stream(triplets[which], queries, items, weights[which])
+            return TrainingSet(
                 lambda: self._initial_form(
                     queries,
                     items,
@@ -258,14 +241,14 @@ class OnlineLearner(BaseEstimator):
                         triplets[which], queries, items, weights[which], offsets=False
                     ),
                 ),
-                lambda n, held: self._train_once(part, queries, items),
+                lambda n, held: train_once(self, part, queries, items),
             )
 
         seen = np.zeros(items.shape[0], dtype=bool)
         seen[triplets[taught, 1]] = True
         held = HeldOutTriplets(judging, seen, queries, items)
         whole = training_set(np.ones(len(triplets), dtype=bool))
-        return self._fit_validated(training_set(taught), whole, held, queries, items)
+        return train_validated(self, training_set(taught), whole, held, queries, items)
 
     def partial_fit_triplets(
         self, triplets: Any, queries: Any, items: Any = None, weights: Any = None
@@ -283,13 +266,13 @@ class OnlineLearner(BaseEstimator):
                 f"{widths[1]}."
             )
         # Not every number is checked: a few triplets must not cost a pass over all rows.
-        queries, items = _check_sides(queries, items, widths, finite=False)
-        stream = _check_triplets(triplets, queries, items, weights)
+        queries, items = check_sides(queries, items, widths, finite=False)
+        stream = check_stream(triplets, queries, items, weights)
         if isinstance(stream, TripletStream):
             refuse_odd_rows(stream, queries, None if items is queries else items)
         if not started:
             self._start(self._default_form(queries.shape[1], items.shape[1]))
-        self._train(stream, queries, items)
+        train(self, stream, queries, items)
         return self
 
     def initialize(self, n_query_features: int, n_item_features: int) -> Self:
@@ -449,8 +432,8 @@ class OnlineLearner(BaseEstimator):
         """Draw triplets from grades, some queries and items held out."""
         rng = self._generator(0)
 
-        def training_set(source: TripletSource, part: Any) -> _TrainingSet:
-            return _TrainingSet(
+        def training_set(source: TripletSource, part: Any) -> TrainingSet:
+            return TrainingSet(
                 lambda: self._initial_form(
                     queries,
                     items,
@@ -458,14 +441,14 @@ class OnlineLearner(BaseEstimator):
                         part, queries, None if items is queries else items, weights, offsets=False
                     ),
                 ),
-                lambda n, held: self._train(DrawnTriplets(source, n, rng), queries, items, held),
+                lambda n, held: train(self, DrawnTriplets(source, n, rng), queries, items, held),
             )
 
         options: dict[str, Any] = {"negatives": negatives, "hard": self.hard_negatives}
         everything = RelevanceTriplets(grades, weights, **options)
         whole = training_set(everything, grades)
         if not self.early_stopping:
-            return self._fit_unvalidated(whole)
+            return train_unvalidated(self, whole)
         hold = self._hold_out(queries, items, rng)
         training = hold.training(grades, _HELD_OUT_SPLIT)
         held = held_queries(everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng)
@@ -475,7 +458,7 @@ class OnlineLearner(BaseEstimator):
         except ValueError:  # nothing is left to learn from
             held = held[:0]
         if len(held) == 0:
-            return self._keep_start(queries, items, HeldOutRelevance.measure)
+            return keep_start(self, queries, items, HeldOutRelevance.measure)
         judged_by = HeldOutRelevance(
             grades,
             held,
@@ -485,134 +468,11 @@ class OnlineLearner(BaseEstimator):
             lambda similarity, Q, P, k: similarity.neighbors(Q, P, k),
             same=items is queries,
         )
-        return self._fit_validated(training_set(source, training), whole, judged_by, queries, items)
-
-    def _fit_unvalidated(self, whole: _TrainingSet) -> Self:
-        self._start(whole.start())
-        whole.train(self.n_triplets, None)
-        return self
-
-    def _fit_validated(
-        self, part: _TrainingSet, whole: _TrainingSet, held: HeldOut, queries: Rows, items: Rows
-    ) -> Self:
-        """Train on a part, decide by the held-out queries, and train again on everything."""
-        base = self._base_form(queries, items)
-        backend = current_backend()
-        validation = None if backend is None else backend.resumed_validation()
-        history, progress = None, Progress()
-        if validation is None:
-            start = part.start()
-            self._start(start.copy())
-            progress = part.train(self.n_triplets, held)
-            history = self.history_
-            validation = decide(held, base, start, progress, self._as_similarity, self.new_items)
-        if not validation["published"]:
-            self._start(base)
-            self._warn_that_start_is_kept(validation)
-        elif progress.interrupted and progress.best is not None:
-            self.state_ = progress.best  # without training again: the user wants to stop
-        else:
-            start = whole.start()
-            self._start(start.copy())
-            self.validation_ = validation
-            if validation["n_triplets"]:
-                whole.train(validation["n_triplets"], None)
-        if validation["published"]:
-            self.state_.W = start + start.dtype.type(validation["share"]) * (self.state_.W - start)
-        self.validation_ = validation
-        self.history_ = self.history_ if history is None else history
-        return self
-
-    def _keep_start(self, queries: Rows, items: Rows, measure: str) -> Self:
-        """Start, and learn nothing: there are too few queries to hold some out."""
-        self._start(self._base_form(queries, items))
-        self.validation_ = undecided(measure)
-        self._warn_that_start_is_kept(self.validation_)
-        return self
-
-    def _warn_that_start_is_kept(self, validation: dict[str, Any]) -> None:
-        outcomes = {kind: validation[kind] for kind in KINDS}
-        warnings.warn(start_kept(validation["measure"], outcomes), stacklevel=5)
-
-    def _train(
-        self, triplets: Any, queries: Rows, items: Rows, held: HeldOut | None = None
-    ) -> Progress:
-        """Train on triplets in rounds; with held-out queries, find the best state."""
-        progress = Progress()
-        if held is not None:
-            progress = Progress(copy_state(self.state_), overall_mean(held, self.similarity_))
-        work = LongWork(
-            "learning",
-            total=len(triplets),
-            unit="triplets",
-            partial_result="the state learned so far",
-        )
-        with show_progress(self.verbose), work:
-            trainer = self._trainer(queries, items, work)
-            for n in trainer.rounds(triplets, progress, work):
-                if work.interrupted or progress.stale >= PATIENCE:
-                    break
-                if isinstance(triplets, DrawnTriplets) and self.hard_negatives > 0:
-                    self._rank_hard_negatives(triplets.source, queries, items)
-                for step in trainer.train(self.state_, self.n_triplets_seen_, triplets, n):
-                    self.state_ = step.state
-                    self.n_triplets_seen_ += step.n_triplets
-                    self.n_updates_ += step.n_updates
-                    record(self.history_, self.n_triplets_seen_, self.n_updates_, step.loss)
-                    work.advance(step.n_triplets)
-                progress.rounds += 1
-                if held is not None:
-                    mean = overall_mean(held, self.similarity_)
-                    record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
-                    progress.check(self.state_, mean, self.n_triplets_seen_)
-            progress.interrupted = work.interrupted
-        return progress
-
-    def _trainer(self, queries: Rows, items: Rows, work: LongWork) -> Trainer:
-        backend, rule = current_backend(), self._update_rule()
-        if backend is None:
-            return LocalTrainer(rule, queries, items, work)
-        trainer: Trainer = backend.trainer(self, rule, queries, items)
-        return trainer
-
-    def _train_once(self, triplets: Any, queries: Rows, items: Rows) -> Progress:
-        """Train on all triplets of a stream; the best state is the last."""
-        progress = self._train(triplets, queries, items)
-        progress.best, progress.n_best = copy_state(self.state_), self.n_triplets_seen_
-        return progress
-
-    def _rank_hard_negatives(self, source: TripletSource, queries: Rows, items: Rows) -> None:
-        if isinstance(source, RelevanceTriplets):
-            k = min(_N_RANKED, items.shape[0])
-            source.set_ranking(self.similarity_.neighbors(queries, items, k).ids)
+        part = training_set(source, training)
+        return train_validated(self, part, whole, judged_by, queries, items)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _check_sides(
-    queries: Any, items: Any, widths: Any = (None, None), *, finite: bool = True
-) -> tuple[Any, Any]:
-    """Return the checked rows of both sides; without items, the queries twice.
-
-    With `finite` false, NaN and infinity are not looked for.
-    """
-    backend = current_backend()
-
-    def check(rows: Any, name: str, n_features: int | None) -> Any:
-        if backend is None:
-            return check_rows(rows, name, n_features=n_features, finite=finite)
-        return backend.rows(rows, name, n_features)
-
-    queries = check(queries, "queries", widths[0])
-    return queries, queries if items is None else check(items, "items", widths[1])
-
-
-def _check_triplets(triplets: Any, queries: Any, items: Any, weights: Any) -> Any:
-    backend = current_backend()
-    if backend is None:
-        return TripletStream(triplets, queries, items, weights)
-    return backend.triplets(triplets, queries, items, weights)

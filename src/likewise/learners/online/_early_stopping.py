@@ -1,15 +1,23 @@
-"""Early stopping on held-out queries: intervals between checks, and the best state so far."""
+"""Validation on held-out queries: early stopping, the share to publish, and the final fit."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from likewise.learners._gate import judge
+from likewise._execution import current_backend
+from likewise._validation import Rows
+from likewise.learners._gate import KINDS, judge, start_kept
 from likewise.learners._held_out import HeldOut
 from likewise.learners.online._beliefs import State, copy_state
 from likewise.similarities import Bilinear
+
+if TYPE_CHECKING:
+    from likewise.learners.online._base import OnlineLearner
+
+Learner = TypeVar("Learner", bound="OnlineLearner")
 
 PATIENCE = 5  # checks without a gain
 _FIRST_CHECK, _N_CHECKS = 1000, 20
@@ -50,6 +58,85 @@ class Progress:
             self.n_best = n_triplets
         else:
             self.stale += 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """A form to start from, and how to train from there.
+
+    Attributes
+    ----------
+    start : callable that returns the initial W
+    train : callable from a number of triplets and the held-out queries, or None, to `Progress`
+    """
+
+    start: Callable[[], np.ndarray]
+    train: Callable[[int, HeldOut | None], Progress]
+
+
+def train_unvalidated(learner: Learner, whole: TrainingSet) -> Learner:
+    """Train once on everything."""
+    learner._start(whole.start())
+    whole.train(learner.n_triplets, None)
+    return learner
+
+
+def train_validated(
+    learner: Learner,
+    part: TrainingSet,
+    whole: TrainingSet,
+    held: HeldOut,
+    queries: Rows,
+    items: Rows,
+) -> Learner:
+    """Train on a part, decide by the held-out queries, and train again on everything."""
+    base = learner._base_form(queries, items)
+    backend = current_backend()
+    validation = None if backend is None else backend.resumed_validation()
+    history, progress = None, Progress()
+    if validation is None:
+        start = part.start()
+        learner._start(start.copy())
+        progress = part.train(learner.n_triplets, held)
+        history = learner.history_
+        validation = decide(held, base, start, progress, learner._as_similarity, learner.new_items)
+    if not validation["published"]:
+        learner._start(base)
+        _warn_that_start_is_kept(validation)
+    elif progress.interrupted and progress.best is not None:
+        learner.state_ = progress.best  # without training again: the user wants to stop
+    else:
+        start = whole.start()
+        learner._start(start.copy())
+        learner.validation_ = validation
+        if validation["n_triplets"]:
+            whole.train(validation["n_triplets"], None)
+    if validation["published"]:
+        change = learner.state_.W - start
+        learner.state_.W = start + start.dtype.type(validation["share"]) * change
+    learner.validation_ = validation
+    learner.history_ = learner.history_ if history is None else history
+    return learner
+
+
+def keep_start(learner: Learner, queries: Rows, items: Rows, measure: str) -> Learner:
+    """Start, and learn nothing: there are too few queries to hold some out."""
+    verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
+    learner._start(learner._base_form(queries, items))
+    learner.validation_ = {
+        "measure": measure,
+        **verdict.outcomes,
+        "published": False,
+        "share": 0.0,
+        "n_triplets": 0,
+    }
+    _warn_that_start_is_kept(learner.validation_)
+    return learner
+
+
+def _warn_that_start_is_kept(validation: dict[str, Any]) -> None:
+    outcomes = {kind: validation[kind] for kind in KINDS}
+    warnings.warn(start_kept(validation["measure"], outcomes), stacklevel=5)
 
 
 def check_intervals(n_triplets: int) -> Iterator[int]:
@@ -109,16 +196,4 @@ def decide(
         "published": verdict.passes,
         "share": share if verdict.passes else 0.0,
         "n_triplets": progress.n_best if share > 0 else 0,
-    }
-
-
-def undecided(measure: str) -> dict[str, Any]:
-    """Return the result of validation where nothing could be held out."""
-    verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
-    return {
-        "measure": measure,
-        **verdict.outcomes,
-        "published": False,
-        "share": 0.0,
-        "n_triplets": 0,
     }
