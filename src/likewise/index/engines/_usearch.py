@@ -10,7 +10,7 @@ from likewise.exceptions import require_extra
 from likewise.index.engines._base import NO_SLOT, Hits, as_float32
 from likewise.similarities import Metric
 
-_METRICS = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}
+USEARCH_METRICS: dict[Metric, str] = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}
 _DEFAULT_EFFORT = 64
 _VECTORS_PER_CALL = 1024
 _MAX_SERIAL = 256  # vectors: in a small graph, parallel insertion can leave one unreachable
@@ -107,7 +107,7 @@ class UsearchEngine:
         old, reach = self._index, _LENGTH_MARGIN * longest
         graph = self._package.Index(
             ndim=width + (self.metric == "inner_product"),
-            metric=_METRICS[self.metric],
+            metric=USEARCH_METRICS[self.metric],
             dtype="f32",
             connectivity=16,
             expansion_add=128,
