@@ -1,8 +1,7 @@
-"""The base of AROMA and OASIS: a bilinear form learned from triplets, labels, clicks or pairs."""
+"""Base class of AROMA and OASIS: a bilinear form from triplets, labels, relevance or pairs."""
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,45 +10,43 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import current_backend, validate_labeled, validate_rows
-from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     Rows,
     check_choice,
     check_number,
-    check_rows,
     check_whole_number,
     take,
 )
-from likewise.learners._arguments import grades_of_pairs, refuse_odd_rows, starting_form
-from likewise.learners._gate import KINDS, NEW_ITEMS, start_kept
-from likewise.learners._held_out import (
-    HeldOut,
+from likewise.learners._initial_form import initial_form
+from likewise.learners.online._beliefs import State
+from likewise.learners.online._early_stopping import (
+    TrainingSet,
+    keep_start,
+    train_unvalidated,
+    train_validated,
+)
+from likewise.learners.online._history import plot_history
+from likewise.learners.online._training import (
+    DrawnTriplets,
+    UpdateRule,
+    check_mergeable,
+    check_sides,
+    check_stream,
+    merged_state,
+    train,
+    train_once,
+)
+from likewise.learners.ridge import RidgeSimilarity
+from likewise.learners.validation import (
+    NEW_ITEMS,
     HeldOutLabels,
     HeldOutRelevance,
     HeldOutTriplets,
-    can_judge_labels,
-    held_queries,
-    held_rows,
+    can_validate_labels,
+    held_out_queries,
+    held_out_rows,
     mean_average_precision,
 )
-from likewise.learners.online._beliefs import State, copy_state
-from likewise.learners.online._early_stopping import (
-    PATIENCE,
-    Progress,
-    decide,
-    overall_mean,
-    undecided,
-)
-from likewise.learners.online._history import plot_history, record
-from likewise.learners.online._training import (
-    DrawnTriplets,
-    LocalTrainer,
-    Trainer,
-    UpdateRule,
-    check_mergeable,
-    merged_state,
-)
-from likewise.learners.ridge import RidgeSimilarity
 from likewise.similarities import Bilinear
 from likewise.supervision import (
     HoldOut,
@@ -58,34 +55,21 @@ from likewise.supervision import (
     TripletSource,
     TripletStream,
     check_relevance,
+    check_triplet_rows,
     check_weights,
+    relevance_from_pairs,
     relevant_items,
 )
 
 _TRIPLETS_PER_ROW = 10
-_N_RANKED = 50  # items of each query that hard negatives are drawn from
-_MAX_HELD_OUT = 300  # queries; each check ranks all items for them
+_MAX_HELD_OUT = 300  # queries, for each of which a check ranks all items
 _HELD_OUT_SPLIT = 0
 
 
-@dataclass(frozen=True, eq=False)
-class _TrainingSet:
-    """A form to start from, and how to train from there.
-
-    Attributes
-    ----------
-    start : callable that returns the initial W
-    train : callable from a number of triplets and the held-out queries, or None, to `Progress`
-    """
-
-    start: Callable[[], np.ndarray]
-    train: Callable[[int, HeldOut | None], Progress]
-
-
 class OnlineLearner(BaseEstimator):
-    """A bilinear form learned from one triplet after the other.
+    """A bilinear form that is learned one triplet at a time.
 
-    A subclass gives the parameters, the kind of state that triplets change, and the update rule.
+    A subclass defines the parameters, the class of the state, and the update rule.
     """
 
     _FLOATS: ClassVar = [np.float64, np.float32]
@@ -103,41 +87,42 @@ class OnlineLearner(BaseEstimator):
     verbose: bool
 
     state_: State
+    validation_: dict[str, Any]
 
     def fit(self, X: Any, y: Any, weights: Any = None) -> Self:
         """Learn from labeled rows: triplets are drawn from them.
 
         With `early_stopping`, some rows are held out and ranked among themselves: see
-        `validation_`. What clearly beats the start on them is learned again from all rows; else
-        the start is kept, with a warning.
+        `validation_`. If the learned form clearly beats the start on them, it is learned again
+        from all rows; else the start is kept, with a warning.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
         y : array of shape (n_rows,)
         weights : array of shape (n_rows,), optional
-            How much the triplets of a query count.
+            Weight of the triplets of a query.
         """
         self._check_parameters()
         X, y, weights = self._check_labeled(X, y, weights, reset=True)
         rng = self._generator(0)
 
-        def training_set(source: TripletSource, rows: np.ndarray) -> _TrainingSet:
-            return _TrainingSet(
+        def training_set(source: TripletSource, rows: np.ndarray) -> TrainingSet:
+            return TrainingSet(
                 lambda: self._initial_form(X, X, lambda ridge: ridge.fit(take(X, rows), y[rows])),
-                lambda n, held: self._train(DrawnTriplets(source, n, rng, weights), X, X, held),
+                lambda n, held: train(self, DrawnTriplets(source, n, rng, weights), X, X, held),
             )
 
         whole = training_set(LabelTriplets(y), np.arange(len(y)))
         if not self.early_stopping:
-            return self._fit_unvalidated(whole)
+            return train_unvalidated(self, whole)
         splits = HoldOut.single(len(y), 0, self.validation_fraction, rng).queries
         rest = np.flatnonzero(splits != _HELD_OUT_SPLIT)
-        held = held_rows(y, splits, _HELD_OUT_SPLIT, rng)
-        if not can_judge_labels(y, held, rest):
-            return self._keep_start(X, X, HeldOutLabels.measure)
+        held = held_out_rows(y, splits, _HELD_OUT_SPLIT, rng)
+        if not can_validate_labels(y, held, rest):
+            return keep_start(self, X, X, HeldOutLabels.measure)
         part = training_set(LabelTriplets(y, rest, rest), rest)
-        return self._fit_validated(part, whole, HeldOutLabels(X, y, held), X, X)
+        return train_validated(self, part, whole, HeldOutLabels(X, y, held), X, X)
 
     def partial_fit(self, X: Any, y: Any, weights: Any = None) -> Self:
         """Continue learning from more labeled rows: ten triplets per row are drawn among them.
@@ -157,7 +142,7 @@ class OnlineLearner(BaseEstimator):
             )
         rng = self._generator(self.n_triplets_seen_)
         n_triplets = min(_TRIPLETS_PER_ROW * len(y), self.n_triplets)
-        self._train(DrawnTriplets(source, n_triplets, rng, weights), X, X)
+        train(self, DrawnTriplets(source, n_triplets, rng, weights), X, X)
         return self
 
     def fit_relevance(
@@ -172,15 +157,16 @@ class OnlineLearner(BaseEstimator):
         Parameters
         ----------
         relevance : sparse matrix or array of shape (n_queries, n_items)
-            Grades, higher for more relevant; what a sparse matrix does not store is not judged.
+            Grades, higher for more relevant; entries that a sparse matrix does not store are not
+            judged.
         queries : array or CSR of shape (n_queries, n_query_features)
         items : array or CSR of shape (n_items, n_item_features), optional
             The queries themselves by default.
         weights : sparse matrix or array of the shape of `relevance`, optional
-            How much each judgment counts, such as `supervision.position_weights` of clicks.
+            Weight of each judgment, such as `supervision.position_weights` of clicks.
         """
         self._check_parameters()
-        queries, items = _check_sides(queries, items)
+        queries, items = check_sides(queries, items)
         grades = check_relevance(relevance, queries, items)
         return self._fit_grades(grades, queries, items, weights, self.negatives)
 
@@ -189,9 +175,9 @@ class OnlineLearner(BaseEstimator):
     ) -> Self:
         """Learn from similar and dissimilar pairs: triplets are drawn from them.
 
-        A similar item is closer than the query's dissimilar ones; for a query without such, closer
-        than any item it is not paired with. Queries that have only dissimilar items are not used.
-        Validation is that of `fit_relevance`.
+        A similar item is closer than the query's dissimilar items or, without any, than items that
+        are not paired with the query. Queries with only dissimilar items are not used. Validation
+        is as in `fit_relevance`.
 
         Parameters
         ----------
@@ -203,8 +189,8 @@ class OnlineLearner(BaseEstimator):
         weights : array of shape (n_pairs,), optional
         """
         self._check_parameters()
-        queries, items = _check_sides(queries, items)
-        grades, of_pairs = grades_of_pairs(pairs, y, weights, queries, items)
+        queries, items = check_sides(queries, items)
+        grades, of_pairs = relevance_from_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
 
     def fit_triplets(
@@ -215,42 +201,42 @@ class OnlineLearner(BaseEstimator):
         weights: Any = None,
         validate: bool = False,
     ) -> Self:
-        """Learn from comparisons, one after the other, in the order given.
+        """Learn from triplets, one at a time, in the given order.
 
         Parameters
         ----------
         triplets : int array of shape (n_triplets, 3), frame or path
             Row numbers (query, closer item, farther item); a frame with the columns ``query``,
-            ``closer``, ``farther`` and, if there are weights, ``weight``; or a Parquet or CSV file
-            of such a frame, which is read a block at a time.
+            ``closer``, ``farther`` and optionally ``weight``; or a Parquet or CSV file of such a
+            frame, which is read in blocks.
         queries : array or CSR of shape (n_queries, n_query_features)
         items : array or CSR of shape (n_items, n_item_features), optional
             The queries themselves by default.
         weights : array of shape (n_triplets,), optional
-            How much each counts: a weight w makes AROMA's r into r/w, and OASIS's C into wC.
+            A weight w replaces AROMA's r by r/w, and OASIS's C by wC.
         validate : bool, default=False
             Hold out queries and closer items, publish the share of the learned change that
-            improves them, and keep the start where that does not clearly beat it. By default the
-            printed updates are followed.
+            improves them, and keep the start unless it is clearly beaten. By default the published
+            updates are followed exactly.
         """
         self._check_parameters()
-        queries, items = _check_sides(queries, items)
-        stream = _check_triplets(triplets, queries, items, weights)
+        queries, items = check_sides(queries, items)
+        stream = check_stream(triplets, queries, items, weights)
         if not validate:
             self._start(self._default_form(queries.shape[1], items.shape[1]))
-            self._train(stream, queries, items)
+            train(self, stream, queries, items)
             return self
         rng = self._generator(0)
         triplets, weights = stream.arrays()
         hold = self._hold_out(queries, items, rng)
-        taught = hold.learns_from(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
-        judging = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
-        if len(judging) == 0 or not taught.any():
-            return self._keep_start(queries, items, HeldOutTriplets.measure)
+        is_training = hold.in_training(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
+        held_triplets = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
+        if len(held_triplets) == 0 or not is_training.any():
+            return keep_start(self, queries, items, HeldOutTriplets.measure)
 
-        def training_set(which: np.ndarray) -> _TrainingSet:
-            part = _check_triplets(triplets[which], queries, items, weights[which])
-            return _TrainingSet(
+        def training_set(which: np.ndarray) -> TrainingSet:
+            part = check_stream(triplets[which], queries, items, weights[which])
+            return TrainingSet(
                 lambda: self._initial_form(
                     queries,
                     items,
@@ -258,21 +244,21 @@ class OnlineLearner(BaseEstimator):
                         triplets[which], queries, items, weights[which], offsets=False
                     ),
                 ),
-                lambda n, held: self._train_once(part, queries, items),
+                lambda n, held: train_once(self, part, queries, items),
             )
 
         seen = np.zeros(items.shape[0], dtype=bool)
-        seen[triplets[taught, 1]] = True
-        held = HeldOutTriplets(judging, seen, queries, items)
+        seen[triplets[is_training, 1]] = True
+        held = HeldOutTriplets(held_triplets, seen, queries, items)
         whole = training_set(np.ones(len(triplets), dtype=bool))
-        return self._fit_validated(training_set(taught), whole, held, queries, items)
+        return train_validated(self, training_set(is_training), whole, held, queries, items)
 
     def partial_fit_triplets(
         self, triplets: Any, queries: Any, items: Any = None, weights: Any = None
     ) -> Self:
-        """Continue learning from more comparisons; parameters as in `fit_triplets`.
+        """Continue learning from more triplets; parameters as in `fit_triplets`.
 
-        Parts of a list, one call after the other, give what `fit_triplets` gives on the list.
+        Calls on consecutive parts of a list give the same result as `fit_triplets` on the list.
         """
         self._check_parameters()
         started = self._has_started()
@@ -282,27 +268,27 @@ class OnlineLearner(BaseEstimator):
                 f"items must be given: the learned form compares {widths[0]} features with "
                 f"{widths[1]}."
             )
-        # Not every number is checked: a few triplets must not cost a pass over all rows.
-        queries, items = _check_sides(queries, items, widths, finite=False)
-        stream = _check_triplets(triplets, queries, items, weights)
+        # Rows are not checked for NaN here: a few triplets must not cost a pass over all rows.
+        queries, items = check_sides(queries, items, widths, finite=False)
+        stream = check_stream(triplets, queries, items, weights)
         if isinstance(stream, TripletStream):
-            refuse_odd_rows(stream, queries, None if items is queries else items)
+            check_triplet_rows(stream, queries, None if items is queries else items)
         if not started:
             self._start(self._default_form(queries.shape[1], items.shape[1]))
-        self._train(stream, queries, items)
+        train(self, stream, queries, items)
         return self
 
     def initialize(self, n_query_features: int, n_item_features: int) -> Self:
-        """Set the initial state, for rows of these widths, without any triplets."""
+        """Set the initial state for these numbers of features, without any triplets."""
         self._check_parameters()
         self._start(self._default_form(n_query_features, n_item_features))
         return self
 
     @property
     def similarity_(self) -> Bilinear:
-        """The form as it is now; later training does not change it."""
+        """The current form; later training does not change it."""
         if not hasattr(self, "state_"):
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet.")
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         # Frozen, not copied: training copies an array that is frozen.
         self.state_.W.flags.writeable = False
         return self._as_similarity(self.state_.W)
@@ -327,8 +313,7 @@ class OnlineLearner(BaseEstimator):
         models : sequence of learners of this class
             All continued from the same start.
         start : learner, optional
-            That start, where it had learned something itself; it is counted once. A fresh one by
-            default.
+            That start, if it was trained itself; it is counted once. By default the initial state.
 
         Returns
         -------
@@ -356,7 +341,7 @@ class OnlineLearner(BaseEstimator):
 
     @classmethod
     def _from_file(cls, validation: Any = None, **parameters: Any) -> Self:
-        """Return a learner as a file holds it; older files have a parameter `validation`."""
+        """Return a learner with the parameters in a file; older files have `validation`."""
         return cls(**parameters)
 
     def _check_parameters(self) -> None:
@@ -384,7 +369,7 @@ class OnlineLearner(BaseEstimator):
         return X, y, None if weights is None else check_weights(weights, y, "y")
 
     def _has_started(self) -> bool:
-        """Tell whether there is a state, and refuse one that parameters no longer fit."""
+        """Return whether there is a state; raise ValueError if it does not match the parameters."""
         if not hasattr(self, "state_"):
             return False
         if type(self.state_) is not self._state_class() or self.state_.W.dtype != self.dtype:
@@ -395,7 +380,7 @@ class OnlineLearner(BaseEstimator):
         return True
 
     def _generator(self, position: int) -> np.random.Generator:
-        """Return random numbers that depend on the seed and on the number of triplets seen."""
+        """Return a generator seeded by `random_state` and the number of triplets seen."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return np.random.default_rng([seed, position])
 
@@ -410,12 +395,12 @@ class OnlineLearner(BaseEstimator):
         return isinstance(self.init, str) and self.init == "ridge"
 
     def _default_form(self, n_query: int, n_item: int, init: Any = None) -> np.ndarray:
-        """Return the initial W that `init` names, or the given one instead."""
+        """Return the initial W of `init`, by default the parameter."""
         init = self.init if init is None else init
-        return starting_form(init, n_query, n_item, self.dtype, self.normalize)
+        return initial_form(init, n_query, n_item, self.dtype, self.normalize)
 
     def _base_form(self, Q: Rows, P: Rows) -> np.ndarray:
-        """Return the W that results are compared with: before the ridge, if there is one."""
+        """Return the W that results are compared with; with ``init="ridge"``, the ridge's start."""
         return self._default_form(
             Q.shape[1], P.shape[1], "auto" if self._starts_from_ridge() else None
         )
@@ -423,7 +408,7 @@ class OnlineLearner(BaseEstimator):
     def _initial_form(
         self, Q: Rows, P: Rows, fit_ridge: Callable[[RidgeSimilarity], Any]
     ) -> np.ndarray:
-        """Return the initial W; with ``init="ridge"`` that of a ridge, fitted here."""
+        """Return the initial W; with ``init="ridge"`` the form of a ridge that is fitted here."""
         if not self._starts_from_ridge():
             return self._default_form(Q.shape[1], P.shape[1])
         ridge = RidgeSimilarity(
@@ -435,7 +420,7 @@ class OnlineLearner(BaseEstimator):
         return form
 
     def _start(self, form: np.ndarray) -> None:
-        """Reset to an initial W, which becomes the state's own."""
+        """Reset to an initial W, which the state owns from then on."""
         self.state_ = self._state_class().fresh(form)
         self.n_features_in_ = form.shape[0]
         self.n_triplets_seen_ = 0
@@ -446,11 +431,11 @@ class OnlineLearner(BaseEstimator):
     def _fit_grades(
         self, grades: Any, queries: Rows, items: Rows, weights: Any, negatives: str
     ) -> Self:
-        """Draw triplets from grades, some queries and items held out."""
+        """Learn from grades, with some queries and items held out."""
         rng = self._generator(0)
 
-        def training_set(source: TripletSource, part: Any) -> _TrainingSet:
-            return _TrainingSet(
+        def training_set(source: TripletSource, part: Any) -> TrainingSet:
+            return TrainingSet(
                 lambda: self._initial_form(
                     queries,
                     items,
@@ -458,25 +443,27 @@ class OnlineLearner(BaseEstimator):
                         part, queries, None if items is queries else items, weights, offsets=False
                     ),
                 ),
-                lambda n, held: self._train(DrawnTriplets(source, n, rng), queries, items, held),
+                lambda n, held: train(self, DrawnTriplets(source, n, rng), queries, items, held),
             )
 
         options: dict[str, Any] = {"negatives": negatives, "hard": self.hard_negatives}
         everything = RelevanceTriplets(grades, weights, **options)
         whole = training_set(everything, grades)
         if not self.early_stopping:
-            return self._fit_unvalidated(whole)
+            return train_unvalidated(self, whole)
         hold = self._hold_out(queries, items, rng)
         training = hold.training(grades, _HELD_OUT_SPLIT)
-        held = held_queries(everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng)
+        held = held_out_queries(
+            everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng
+        )
         try:
-            may_be_farther = hold.items != _HELD_OUT_SPLIT
-            source = RelevanceTriplets(training, weights, **options, items=may_be_farther)
-        except ValueError:  # nothing is left to learn from
+            training_items = hold.items != _HELD_OUT_SPLIT
+            source = RelevanceTriplets(training, weights, **options, items=training_items)
+        except ValueError:  # no training triplet is left
             held = held[:0]
         if len(held) == 0:
-            return self._keep_start(queries, items, HeldOutRelevance.measure)
-        judged_by = HeldOutRelevance(
+            return keep_start(self, queries, items, HeldOutRelevance.measure)
+        held_out = HeldOutRelevance(
             grades,
             held,
             relevant_items(training),
@@ -485,134 +472,11 @@ class OnlineLearner(BaseEstimator):
             lambda similarity, Q, P, k: similarity.neighbors(Q, P, k),
             same=items is queries,
         )
-        return self._fit_validated(training_set(source, training), whole, judged_by, queries, items)
-
-    def _fit_unvalidated(self, whole: _TrainingSet) -> Self:
-        self._start(whole.start())
-        whole.train(self.n_triplets, None)
-        return self
-
-    def _fit_validated(
-        self, part: _TrainingSet, whole: _TrainingSet, held: HeldOut, queries: Rows, items: Rows
-    ) -> Self:
-        """Train on a part, decide by the held-out queries, and train again on everything."""
-        base = self._base_form(queries, items)
-        backend = current_backend()
-        validation = None if backend is None else backend.resumed_validation()
-        history, progress = None, Progress()
-        if validation is None:
-            start = part.start()
-            self._start(start.copy())
-            progress = part.train(self.n_triplets, held)
-            history = self.history_
-            validation = decide(held, base, start, progress, self._as_similarity, self.new_items)
-        if not validation["published"]:
-            self._start(base)
-            self._warn_that_start_is_kept(validation)
-        elif progress.interrupted and progress.best is not None:
-            self.state_ = progress.best  # without training again: the user wants to stop
-        else:
-            start = whole.start()
-            self._start(start.copy())
-            self.validation_ = validation
-            if validation["n_triplets"]:
-                whole.train(validation["n_triplets"], None)
-        if validation["published"]:
-            self.state_.W = start + start.dtype.type(validation["share"]) * (self.state_.W - start)
-        self.validation_ = validation
-        self.history_ = self.history_ if history is None else history
-        return self
-
-    def _keep_start(self, queries: Rows, items: Rows, measure: str) -> Self:
-        """Start, and learn nothing: there are too few queries to hold some out."""
-        self._start(self._base_form(queries, items))
-        self.validation_ = undecided(measure)
-        self._warn_that_start_is_kept(self.validation_)
-        return self
-
-    def _warn_that_start_is_kept(self, validation: dict[str, Any]) -> None:
-        outcomes = {kind: validation[kind] for kind in KINDS}
-        warnings.warn(start_kept(validation["measure"], outcomes), stacklevel=5)
-
-    def _train(
-        self, triplets: Any, queries: Rows, items: Rows, held: HeldOut | None = None
-    ) -> Progress:
-        """Train on triplets in rounds; with held-out queries, find the best state."""
-        progress = Progress()
-        if held is not None:
-            progress = Progress(copy_state(self.state_), overall_mean(held, self.similarity_))
-        work = LongWork(
-            "learning",
-            total=len(triplets),
-            unit="triplets",
-            partial_result="the state learned so far",
-        )
-        with show_progress(self.verbose), work:
-            trainer = self._trainer(queries, items, work)
-            for n in trainer.rounds(triplets, progress, work):
-                if work.interrupted or progress.stale >= PATIENCE:
-                    break
-                if isinstance(triplets, DrawnTriplets) and self.hard_negatives > 0:
-                    self._rank_hard_negatives(triplets.source, queries, items)
-                for step in trainer.train(self.state_, self.n_triplets_seen_, triplets, n):
-                    self.state_ = step.state
-                    self.n_triplets_seen_ += step.n_triplets
-                    self.n_updates_ += step.n_updates
-                    record(self.history_, self.n_triplets_seen_, self.n_updates_, step.loss)
-                    work.advance(step.n_triplets)
-                progress.rounds += 1
-                if held is not None:
-                    mean = overall_mean(held, self.similarity_)
-                    record(self.history_, self.n_triplets_seen_, self.n_updates_, validation=mean)
-                    progress.check(self.state_, mean, self.n_triplets_seen_)
-            progress.interrupted = work.interrupted
-        return progress
-
-    def _trainer(self, queries: Rows, items: Rows, work: LongWork) -> Trainer:
-        backend, rule = current_backend(), self._update_rule()
-        if backend is None:
-            return LocalTrainer(rule, queries, items, work)
-        trainer: Trainer = backend.trainer(self, rule, queries, items)
-        return trainer
-
-    def _train_once(self, triplets: Any, queries: Rows, items: Rows) -> Progress:
-        """Train on all triplets of a stream; the best state is the last."""
-        progress = self._train(triplets, queries, items)
-        progress.best, progress.n_best = copy_state(self.state_), self.n_triplets_seen_
-        return progress
-
-    def _rank_hard_negatives(self, source: TripletSource, queries: Rows, items: Rows) -> None:
-        if isinstance(source, RelevanceTriplets):
-            k = min(_N_RANKED, items.shape[0])
-            source.set_ranking(self.similarity_.neighbors(queries, items, k).ids)
+        part = training_set(source, training)
+        return train_validated(self, part, whole, held_out, queries, items)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _check_sides(
-    queries: Any, items: Any, widths: Any = (None, None), *, finite: bool = True
-) -> tuple[Any, Any]:
-    """Return the checked rows of both sides; without items, the queries twice.
-
-    With `finite` false, NaN and infinity are not looked for.
-    """
-    backend = current_backend()
-
-    def check(rows: Any, name: str, n_features: int | None) -> Any:
-        if backend is None:
-            return check_rows(rows, name, n_features=n_features, finite=finite)
-        return backend.rows(rows, name, n_features)
-
-    queries = check(queries, "queries", widths[0])
-    return queries, queries if items is None else check(items, "items", widths[1])
-
-
-def _check_triplets(triplets: Any, queries: Any, items: Any, weights: Any) -> Any:
-    backend = current_backend()
-    if backend is None:
-        return TripletStream(triplets, queries, items, weights)
-    return backend.triplets(triplets, queries, items, weights)

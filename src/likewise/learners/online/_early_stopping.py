@@ -1,15 +1,22 @@
-"""Early stopping on held-out queries: intervals between checks, and the best state so far."""
+"""Validation on held-out queries: early stopping, the share to publish, and the final fit."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from likewise.learners._gate import judge
-from likewise.learners._held_out import HeldOut
+from likewise._execution import current_backend
+from likewise._validation import Rows
 from likewise.learners.online._beliefs import State, copy_state
+from likewise.learners.validation import KINDS, HeldOut, judge, start_kept_message
 from likewise.similarities import Bilinear
+
+if TYPE_CHECKING:
+    from likewise.learners.online._base import OnlineLearner
+
+Learner = TypeVar("Learner", bound="OnlineLearner")
 
 PATIENCE = 5  # checks without a gain
 _FIRST_CHECK, _N_CHECKS = 1000, 20
@@ -18,12 +25,12 @@ _SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 @dataclass
 class Progress:
-    """How far training has come, and the best state so far.
+    """Progress of training, and the best state so far.
 
     Attributes
     ----------
     best : State or None
-        None where nothing is held out.
+        None without a hold-out.
     best_mean : float
         Mean over the held-out queries at the best state.
     n_best : int
@@ -50,6 +57,85 @@ class Progress:
             self.n_best = n_triplets
         else:
             self.stale += 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """An initial form, and training from it.
+
+    Attributes
+    ----------
+    start : callable that returns the initial W
+    train : callable from a number of triplets and the held-out queries, or None, to `Progress`
+    """
+
+    start: Callable[[], np.ndarray]
+    train: Callable[[int, HeldOut | None], Progress]
+
+
+def train_unvalidated(learner: Learner, whole: TrainingSet) -> Learner:
+    """Train once on all data."""
+    learner._start(whole.start())
+    whole.train(learner.n_triplets, None)
+    return learner
+
+
+def train_validated(
+    learner: Learner,
+    part: TrainingSet,
+    whole: TrainingSet,
+    held: HeldOut,
+    queries: Rows,
+    items: Rows,
+) -> Learner:
+    """Train on a part, decide by the held-out queries, and train again on all data."""
+    base = learner._base_form(queries, items)
+    backend = current_backend()
+    validation = None if backend is None else backend.resumed_validation()
+    history, progress = None, Progress()
+    if validation is None:
+        start = part.start()
+        learner._start(start.copy())
+        progress = part.train(learner.n_triplets, held)
+        history = learner.history_
+        validation = decide(held, base, start, progress, learner._as_similarity, learner.new_items)
+    if not validation["published"]:
+        learner._start(base)
+        _warn_that_start_is_kept(validation)
+    elif progress.interrupted and progress.best is not None:
+        learner.state_ = progress.best  # the user interrupted: do not train again
+    else:
+        start = whole.start()
+        learner._start(start.copy())
+        learner.validation_ = validation
+        if validation["n_triplets"]:
+            whole.train(validation["n_triplets"], None)
+    if validation["published"]:
+        change = learner.state_.W - start
+        learner.state_.W = start + start.dtype.type(validation["share"]) * change
+    learner.validation_ = validation
+    learner.history_ = learner.history_ if history is None else history
+    return learner
+
+
+def keep_start(learner: Learner, queries: Rows, items: Rows, measure: str) -> Learner:
+    """Keep the start: there are too few queries for a hold-out."""
+    verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
+    learner._start(learner._base_form(queries, items))
+    learner.validation_ = {
+        "measure": measure,
+        **verdict.outcomes,
+        "published": False,
+        "share": 0.0,
+        "n_triplets": 0,
+    }
+    _warn_that_start_is_kept(learner.validation_)
+    return learner
+
+
+def _warn_that_start_is_kept(validation: dict[str, Any]) -> None:
+    outcomes = {kind: validation[kind] for kind in KINDS}
+    warnings.warn(start_kept_message(validation["measure"], outcomes), stacklevel=5)
 
 
 def check_intervals(n_triplets: int) -> Iterator[int]:
@@ -80,9 +166,9 @@ def decide(
     ----------
     held : HeldOut
     base : array
-        The start that every share is compared with.
+        The form that every share is compared with.
     start : array
-        The start of training; it differs from `base` where that was learned, too.
+        The start of training; it differs from `base` if it was learned itself.
     progress : Progress, with a best state
     as_similarity : callable from W to a Bilinear
     new_items : {"protect", "allow", "strict"}
@@ -97,7 +183,7 @@ def decide(
     if not start.any():
         shares = _SHARES[-1:]  # from zero, every share gives the same ranking
     elif not np.array_equal(base, start):
-        shares = (0.0, *_SHARES)  # the start may be worth publishing by itself
+        shares = (0.0, *_SHARES)  # the start itself may be worth publishing
     values = [held(as_similarity(start + start.dtype.type(s) * change)) for s in shares]
     before = held(as_similarity(base)) if base.any() else held.without_ranking()
     candidates = np.array(values)[:, None]
@@ -109,16 +195,4 @@ def decide(
         "published": verdict.passes,
         "share": share if verdict.passes else 0.0,
         "n_triplets": progress.n_best if share > 0 else 0,
-    }
-
-
-def undecided(measure: str) -> dict[str, Any]:
-    """Return the result of validation where nothing could be held out."""
-    verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
-    return {
-        "measure": measure,
-        **verdict.outcomes,
-        "published": False,
-        "share": 0.0,
-        "n_triplets": 0,
     }

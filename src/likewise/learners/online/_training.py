@@ -1,35 +1,133 @@
-"""Training of an online learner: triplets applied to a state, one after the other."""
+"""Training of an online learner: triplets update a state one at a time."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._progress import LongWork
+from likewise._execution import current_backend
+from likewise._progress import LongWork, show_progress
 from likewise._threads import single_threaded_blas, slices
-from likewise._validation import Rows
-from likewise.learners._arguments import same_start
+from likewise._validation import Rows, check_rows
+from likewise.learners._initial_form import same_init
 from likewise.learners.online._beliefs import (
     DiagonalState,
     FactoredState,
     State,
+    copy_state,
     make_writable,
     sum_evidence,
 )
-from likewise.learners.online._early_stopping import Progress, check_intervals
+from likewise.learners.online._early_stopping import (
+    PATIENCE,
+    Progress,
+    check_intervals,
+    overall_mean,
+)
+from likewise.learners.online._history import record
 from likewise.learners.online._triplet_batches import TripletBatches
-from likewise.supervision import TripletSource, TripletStream
+from likewise.learners.validation import HeldOut
+from likewise.supervision import RelevanceTriplets, TripletSource, TripletStream
+
+if TYPE_CHECKING:
+    from likewise.learners.online._base import OnlineLearner
 
 Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
 
 _BLOCK = 1024  # triplets between checks for Ctrl-C
 _FORGET_EVERY = 1000
+_N_RANKED = 50  # top items of each query from which hard negatives are drawn
+
+
+def check_sides(
+    queries: Any, items: Any, widths: Any = (None, None), *, finite: bool = True
+) -> tuple[Any, Any]:
+    """Return the checked rows of both sides; without items, the queries twice.
+
+    With `finite` false, NaN and infinity are accepted.
+    """
+    backend = current_backend()
+
+    def check(rows: Any, name: str, n_features: int | None) -> Any:
+        if backend is None:
+            return check_rows(rows, name, n_features=n_features, finite=finite)
+        return backend.rows(rows, name, n_features)
+
+    queries = check(queries, "queries", widths[0])
+    return queries, queries if items is None else check(items, "items", widths[1])
+
+
+def check_stream(triplets: Any, queries: Any, items: Any, weights: Any) -> Any:
+    """Return checked triplets: a `TripletStream`, or the form in which workers read them."""
+    backend = current_backend()
+    make = TripletStream if backend is None else backend.triplets
+    return make(triplets, queries, items, weights)
+
+
+def train(
+    learner: "OnlineLearner",
+    triplets: Any,
+    queries: Rows,
+    items: Rows,
+    held: HeldOut | None = None,
+) -> Progress:
+    """Train on triplets in rounds; with held-out queries, find the best state."""
+    progress = Progress()
+    if held is not None:
+        progress = Progress(copy_state(learner.state_), overall_mean(held, learner.similarity_))
+    work = LongWork(
+        "learning",
+        total=len(triplets),
+        unit="triplets",
+        partial_result="the state learned so far",
+    )
+    backend, rule = current_backend(), learner._update_rule()
+    with show_progress(learner.verbose), work:
+        trainer: Trainer = (
+            LocalTrainer(rule, queries, items, work)
+            if backend is None
+            else backend.trainer(learner, rule, queries, items)
+        )
+        for current in trainer.rounds(triplets, progress, work):
+            if work.interrupted or progress.stale >= PATIENCE:
+                break
+            if isinstance(triplets, DrawnTriplets) and learner.hard_negatives > 0:
+                _rank_hard_negatives(learner, triplets.source, queries, items)
+            for step in trainer.train(learner.state_, learner.n_triplets_seen_, triplets, current):
+                learner.state_ = step.state
+                learner.n_triplets_seen_ += step.n_triplets
+                learner.n_updates_ += step.n_updates
+                record(learner.history_, learner.n_triplets_seen_, learner.n_updates_, step.loss)
+                work.advance(step.n_triplets)
+            progress.rounds += 1
+            if held is not None:
+                mean = overall_mean(held, learner.similarity_)
+                seen = learner.n_triplets_seen_
+                record(learner.history_, seen, learner.n_updates_, validation=mean)
+                progress.check(learner.state_, mean, seen)
+        progress.interrupted = work.interrupted
+    return progress
+
+
+def train_once(learner: "OnlineLearner", triplets: Any, queries: Rows, items: Rows) -> Progress:
+    """Train on all triplets of a stream; the best state is the last."""
+    progress = train(learner, triplets, queries, items)
+    progress.best, progress.n_best = copy_state(learner.state_), learner.n_triplets_seen_
+    return progress
+
+
+def _rank_hard_negatives(
+    learner: "OnlineLearner", source: TripletSource, queries: Rows, items: Rows
+) -> None:
+    if isinstance(source, RelevanceTriplets):
+        k = min(_N_RANKED, items.shape[0])
+        source.set_ranking(learner.similarity_.neighbors(queries, items, k).ids)
 
 
 class UpdateRule(NamedTuple):
-    """The parameters of a learner that its updates depend on.
+    """Parameters of the updates.
 
     Attributes
     ----------
@@ -85,11 +183,11 @@ class DrawnTriplets:
 class Trainer(Protocol):
     """Applies triplets to a state, in this process or on a cluster."""
 
-    def rounds(self, triplets: Any, progress: Progress, work: LongWork) -> Iterator[int]:
-        """Yield the number of triplets of each round that is left."""
+    def rounds(self, triplets: Any, progress: Progress, work: LongWork) -> Iterator[Any]:
+        """Yield each remaining round, as `train` takes it."""
 
-    def train(self, state: State, n_seen: int, triplets: Any, n: int) -> Iterator[Step]:
-        """Apply the next `n` triplets to a state that has seen `n_seen`."""
+    def train(self, state: State, n_seen: int, triplets: Any, current: Any) -> Iterator[Step]:
+        """Apply the triplets of a round to a state that has seen `n_seen`."""
 
 
 class LocalTrainer:
@@ -152,7 +250,7 @@ def apply_triplets(
 
 
 def _between_forgetting(n: int, n_seen: int, forget: float) -> Iterator[slice]:
-    """Cut a block at every 1,000th triplet of the whole stream, where variance is inflated."""
+    """Split a block at every 1,000th triplet of the stream, where the state forgets."""
     first = n if forget == 0 else -n_seen % _FORGET_EVERY
     if first:
         yield slice(0, min(first, n))
@@ -164,8 +262,8 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
     if not models:
         raise ValueError("models is empty; at least one learner is needed.")
     first = models[0]
-    everyone: list[Any] = [*models, *([] if start is None else [start])]
-    for model in everyone:
+    learners: list[Any] = [*models, *([] if start is None else [start])]
+    for model in learners:
         if type(model) is not kind:
             raise TypeError(f"models must be {kind.__name__}s, but {model!r} was given.")
         check_is_fitted(model, "state_")
@@ -175,18 +273,18 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
             model.state_.W.shape != first.state_.W.shape
         ):
             raise ValueError(
-                "models must have learned the same kind of form, of the same widths, but "
+                "models must have states of the same kind and shape, but "
                 f"{type(first.state_).__name__} {first.state_.W.shape} and "
                 f"{type(model.state_).__name__} {model.state_.W.shape} were given."
             )
-    if start is None and any(not same_start(model.init, first.init) for model in models):
-        raise ValueError("models must have had the same start, but init differs.")
+    if start is None and any(not same_init(model.init, first.init) for model in models):
+        raise ValueError("models must have the same start, but init differs.")
     if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
         raise ValueError("start has seen more triplets than a model that continues from it.")
 
 
 def merged_state(models: Sequence[Any], start: State, n_updates: Sequence[int]) -> State:
-    """Return `start` with the evidence that each model gained by so many updates."""
+    """Return `start` with the evidence of each model since then."""
     evidence = (
         model.state_.evidence_since(start, n) for model, n in zip(models, n_updates, strict=True)
     )
