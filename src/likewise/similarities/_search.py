@@ -280,7 +280,7 @@ class ProductScorer:
             self._shift = sample.mean(axis=0, dtype=np.float64).astype(sample.dtype)
 
     def ready(self, items: slice) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the rows in double precision, the right side of the product, and the max length."""
+        """Return rows in double precision, the right side of the product, and the max length."""
         rows = np.ascontiguousarray(self._items(items), dtype=np.float64)
         centered = rows - self._shift if self._is_distance else rows
         squares = _squared_lengths(centered)
