@@ -116,6 +116,7 @@ def test_the_curve_goes_on_from_where_it_is(monkeypatch):
 
 def test_all_classes_at_once_are_measured_beside_what_the_paper_quotes(monkeypatch):
     keep(monkeypatch, "iris")
+    monkeypatch.setattr(sila, "_EPOCHS", {"iris": 20})
     rows = list(sila._all_classes("iris", {**dict.fromkeys(("MCML", "ITML", "SVM"), 0.9),
                                            "SiLA": 0.982, "LMNN": 0.953},
                                   list(sila._folds("iris"))))  # fmt: skip

@@ -156,86 +156,70 @@ _WRITERS: dict[str, Callable[..., list[Path]]] = {
 
 
 def _page(plan: FoldPlan, to: str, *, with_items: bool) -> str:
-    fold = _query_map(plan)
-    times = "query @ fold" if fold.ndim == 2 else "query * fold"
-    lines = [
-        f"# {plan.similarity!r}, for {to}",
-        "",
-        f"Metric of the engine: {plan.metric.replace('_', ' ')}. Multiply each query before a "
-        "search:",
-        "",
-        "```python",
-        "import json",
-        "import numpy as np",
-        "",
-        'fold = np.load("fold.npy")',
-        "query = ...  # one row of numbers",
-        f"folded = ({times}).astype(np.float32)",
-        *(_SEARCHES[to](plan) if with_items else []),
-        "```",
-        "",
-        _ITEMS[plan.stored],
-        "",
-    ]
-    return "\n".join(lines)
+    search = _SEARCHES[to].format(
+        scores=_SCORES[plan.metric], operator=PGVECTOR_OPERATORS[plan.metric].symbol
+    )
+    return _PAGE.format(
+        similarity=plan.similarity,
+        to=to,
+        metric=plan.metric.replace("_", " "),
+        times="@" if _query_map(plan).ndim == 2 else "*",
+        search=search if with_items else "",
+        stored=_STORED[plan.stored],
+    )
 
 
-_ITEMS = {
+_PAGE = """# {similarity!r}, for {to}
+
+Metric of the engine: {metric}. Multiply each query before a search:
+
+```python
+import json
+import numpy as np
+
+fold = np.load("fold.npy")
+query = ...  # one row of numbers
+folded = (query {times} fold).astype(np.float32)
+{search}```
+
+{stored}
+"""
+
+_STORED = {
     "given": "Items are stored as given. A new similarity changes only `fold.npy`.",
     "unit": "Items are stored at unit length. A new similarity changes only `fold.npy`.",
     "folded": "Items are stored mapped by the similarity. For a new one, export them again.",
 }
 
+_SCORES: dict[Metric, str] = {
+    "inner_product": "items @ folded",
+    "cosine": "items @ folded / np.maximum(np.linalg.norm(items, axis=1), 1e-30)",
+    "euclidean": "-np.linalg.norm(items - folded, axis=1)",
+}
 
-def _numpy_search(plan: FoldPlan) -> list[str]:
-    scores = {
-        "inner_product": "items @ folded",
-        "cosine": "items @ folded / np.maximum(np.linalg.norm(items, axis=1), 1e-30)",
-        "euclidean": "-np.linalg.norm(items - folded, axis=1)",
-    }[plan.metric]
-    return [
-        'items, ids = np.load("items.npy"), json.load(open("ids.json"))',
-        f"scores = {scores}",
-        "print([ids[i] for i in np.argsort(-scores)[:10]])",
-    ]
+_SEARCHES = {
+    "numpy": """items, ids = np.load("items.npy"), json.load(open("ids.json"))
+scores = {scores}
+print([ids[i] for i in np.argsort(-scores)[:10]])
+""",
+    "faiss": """import faiss
 
+index, ids = faiss.read_index("items.faiss"), json.load(open("ids.json"))
+values, rows = index.search(folded[None], 10)
+print([ids[i] for i in rows[0]])
+""",
+    "usearch": """from usearch.index import Index
 
-def _faiss_search(plan: FoldPlan) -> list[str]:
-    return [
-        "import faiss",
-        "",
-        'index, ids = faiss.read_index("items.faiss"), json.load(open("ids.json"))',
-        "values, rows = index.search(folded[None], 10)",
-        "print([ids[i] for i in rows[0]])",
-    ]
+index, ids = Index.restore("items.usearch", view=True), json.load(open("ids.json"))
+print([ids[i] for i in index.search(folded, 10).keys])
+""",
+    "pgvector": """# once: psql -f items.sql
+import psycopg
+from pgvector.psycopg import register_vector
 
-
-def _usearch_search(plan: FoldPlan) -> list[str]:
-    return [
-        "from usearch.index import Index",
-        "",
-        'index, ids = Index.restore("items.usearch", view=True), json.load(open("ids.json"))',
-        "print([ids[i] for i in index.search(folded, 10).keys])",
-    ]
-
-
-def _pgvector_search(plan: FoldPlan) -> list[str]:
-    operator = PGVECTOR_OPERATORS[plan.metric].symbol
-    return [
-        "# once: psql -f items.sql",
-        "import psycopg",
-        "from pgvector.psycopg import register_vector",
-        "",
-        'db = psycopg.connect("postgresql://...")',
-        "register_vector(db)",
-        f'query = "select id from items order by embedding {operator} %s limit 10"',
-        "print(db.execute(query, (folded,)).fetchall())",
-    ]
-
-
-_SEARCHES: dict[str, Callable[[FoldPlan], list[str]]] = {
-    "numpy": _numpy_search,
-    "faiss": _faiss_search,
-    "usearch": _usearch_search,
-    "pgvector": _pgvector_search,
+db = psycopg.connect("postgresql://...")
+register_vector(db)
+query = "select id from items order by embedding {operator} %s limit 10"
+print(db.execute(query, (folded,)).fetchall())
+""",
 }

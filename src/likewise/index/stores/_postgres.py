@@ -93,7 +93,6 @@ class PostgresStore:
             return self.cache.effort if table.has_graph else None
 
     def set_effort(self, effort: int | None) -> None:
-        """Set the number of candidates."""
         if effort is not None:
             self.cache.effort = min(effort, MAX_EFFORT)
 
@@ -110,7 +109,6 @@ class PostgresStore:
 
     @contextmanager
     def reading(self) -> Iterator[TableReader]:
-        """Yield one state of the table."""
         from psycopg.errors import UndefinedTable
 
         if not self.cache.table_seen:
@@ -136,7 +134,6 @@ class PostgresStore:
     # Changes.
 
     def add(self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]]) -> "PostgresStore":
-        """Store new items, moved by their offsets."""
         items, active = to_dense(items), self.offsets
         with self.reading() as reader:
             if reader.width is None:
@@ -155,7 +152,6 @@ class PostgresStore:
     def update(
         self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]] | None
     ) -> "PostgresStore":
-        """Replace stored items."""
         with self.reading() as reader:
             refuse_unknown(ids, reader)
             if fields is None:
@@ -205,7 +201,6 @@ class PostgresStore:
         self.cache.table_seen = True
 
     def remove(self, ids: list[Any]) -> "PostgresStore":
-        """Delete items and drop their offsets."""
         with self.reading() as reader:
             refuse_unknown(ids, reader)
         with self._table() as table:
@@ -228,7 +223,7 @@ class PostgresStore:
         return store
 
     def release(self, previous: Any) -> None:
-        """Do nothing: the database has freed what was replaced."""
+        """Do nothing: the database frees replaced rows."""
 
     # Offsets.
 
