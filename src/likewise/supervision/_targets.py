@@ -7,7 +7,7 @@ import numpy as np
 
 from likewise._execution import current_backend
 from likewise._validation import take
-from likewise.similarities import NO_ITEM, Best, Similarity, best_items, joined
+from likewise.similarities import NO_ITEM, Best, Similarity, best_items, merge_best
 
 
 def target_neighbors(
@@ -87,7 +87,7 @@ def best_of_class(
 
 def targets_of(best: Best, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Return sorted targets and scores, and warn about classes with too few rows."""
-    scores, ids = joined([best], k)
+    scores, ids = merge_best([best], k)
     labels, of_row, sizes = np.unique(y, return_inverse=True, return_counts=True)
     missing = ids == NO_ITEM
     if missing.sum() > np.maximum(k + 1 - sizes[of_row], 0).sum():
