@@ -35,7 +35,7 @@ def keep(monkeypatch, *settings):
     monkeypatch.setattr(sila, "_NEIGHBORS", (1, 5))
     monkeypatch.setattr(sila, "_FORMS", (("symmetric", "zero"),))
     monkeypatch.setattr(sila, "_LEARNED_NEIGHBORS", dict.fromkeys(sila._EPOCHS, (1,)))
-    monkeypatch.setattr(sila, "_EPOCHS", dict.fromkeys((*settings, "wine"), 3))
+    monkeypatch.setattr(sila, "_EPOCHS", dict.fromkeys((*settings, "wine"), 5))
     monkeypatch.setattr(sila, "_CURVE", (1, 2))
     monkeypatch.setattr(sila, "_curves", {})
 
