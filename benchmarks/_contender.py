@@ -9,6 +9,7 @@ from typing import Any
 ENVIRONMENTS = {
     "faiss": ["numpy", "faiss-cpu==1.15.1"],
     "torch": ["numpy", "torch==2.13.0"],
+    "nudge": ["numpy", "nudge-ft==0.1.2"],
     "metric": ["scikit-learn==1.7.2", "metric-learn==0.7.0", "pylmnn==1.6.4", "six", "mlpack"],
 }
 

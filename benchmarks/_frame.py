@@ -16,7 +16,7 @@ from likewise.evaluation import Table
 
 ROOT = Path(__file__).parent.parent
 _SECONDS_TO_END = 30
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Result(NamedTuple):
@@ -83,9 +83,9 @@ class _Worker:
             self.failure = f"left out: {reason}"
             return
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the worker)
-        threads = {name: str(case["threads"]) for name in _THREAD_VARIABLES if "threads" in case}
+        threads = {name: str(case["threads"]) for name in THREAD_VARIABLES if "threads" in case}
         try:
-            python = _python_of(contender.environment)
+            python = python_of(contender.environment)
         except subprocess.CalledProcessError as error:
             self.failure = f"its environment could not be made: {error}"
             return
@@ -139,7 +139,8 @@ class _Worker:
         self._errors.close()
 
 
-def _python_of(environment: str | None) -> str:
+def python_of(environment: str | None) -> str:
+    """Return the interpreter of an environment, which is made where it is missing."""
     if environment is None:
         return sys.executable
     folder = ROOT / f".venv-bench-{environment}"

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from benchmarks._texts import Texts, load_texts
+from reproduce._texts import Texts, load_texts
 
 N_SHOWN, N_QUERIES, N_ROUNDS = 10, 150, 4
 _FOUND = 100  # deep enough: what is left out of a ranking is fewer than these

@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
 def data(vectors: str) -> tuple[np.ndarray, np.ndarray]:
     """Return queries and items of unit length."""
     if vectors == "cranfield":
-        from benchmarks._texts import load_texts
+        from reproduce._texts import load_texts
 
         texts = load_texts("cranfield")
         return texts.queries[texts.train], texts.documents

@@ -11,7 +11,6 @@ import numpy as np
 
 from likewise import datasets
 from likewise._threads import slices
-from likewise.evaluation import evaluate_retrieval
 from likewise.exceptions import DatasetUnavailableError
 from likewise.learners import AROMA, OASIS
 from likewise.metrics import average_precision, precision_at
@@ -19,6 +18,7 @@ from likewise.similarities import as_similarity
 from likewise.supervision import LabelTriplets
 from reproduce._datasets import load
 from reproduce._frame import Row
+from reproduce._texts import KINDS, Texts, load_texts
 
 PAPER = (
     "Crammer and Chechik: Adaptive Regularization for Weight Matrices (2012); precision at 1, 10 "
@@ -293,10 +293,7 @@ def _images(name: str) -> Iterator[Row]:
 
 def _scifact(name: str) -> Iterator[Row]:
     """Learn from the claims meant for training, measure on those meant for testing."""
-    data = datasets.load_retrieval("scifact_minilm")
-    train = np.asarray(data.query_is_train, dtype=bool)
-    folds = [(np.flatnonzero(train), np.flatnonzero(~train))] * 3
-    yield from _retrieval(name, data.queries, data.documents, data.relevance, folds)
+    yield from _retrieval(name, [load_texts("scifact_minilm")] * 3)
 
 
 def _cranfield(name: str) -> Iterator[Row]:
@@ -309,41 +306,37 @@ def _cranfield(name: str) -> Iterator[Row]:
     items = weighting.fit_transform(data.documents).astype(np.float32)
     queries = weighting.transform(data.queries).astype(np.float32)
     folds = KFold(5, shuffle=True, random_state=0).split(queries)
-    yield from _retrieval(name, queries, items, data.relevance, list(folds))
+    relevance = data.relevance.tocsr()
+    yield from _retrieval(name, [Texts(items, queries, relevance, *fold) for fold in folds])
 
 
-def _retrieval(
-    name: str, queries: Any, items: Any, relevance: Any, folds: list[tuple[Any, Any]]
-) -> Iterator[Row]:
+def _retrieval(name: str, runs: list[Texts]) -> Iterator[Row]:
     learners: dict[str, Callable[[int], Any]] = {
         "OASIS": lambda seed: OASIS(random_state=seed),
         "diagonal AROMA": lambda seed: AROMA(random_state=seed),
         "diagonal AROMA, hard negatives": lambda seed: AROMA(hard_negatives=0.5, random_state=seed),
         "factored AROMA": lambda seed: AROMA("factored", random_state=seed),
     }
-    if queries.shape[1] > _TERMS:
+    if runs[0].queries.shape[1] > _TERMS:
         del learners["factored AROMA"]  # dense matrices of all terms, at every block
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[np.ndarray]] = {}
     kept: dict[str, int] = {}
-    for seed, (train, test) in enumerate(folds):
-
-        def gain(similarity: Any, test: Any = test) -> float:
-            report = evaluate_retrieval(
-                similarity, queries[test], items, relevance=relevance[test], k=10, depth=10
-            )
-            return report["ndcg@10"]
-
-        found.setdefault("base: cosine", []).append(gain(as_similarity("cosine")))
+    for seed, texts in enumerate(runs):
+        found.setdefault("base: cosine", []).append(texts.ndcg("cosine"))
         for method, make in learners.items():
-            learner = make(seed).set_params(n_triplets=100_000, validation_fraction=0.2)
-            learner.fit_relevance(relevance[train], queries[train], items)
-            found.setdefault(method, []).append(gain(learner.similarity_))
+            learner = make(seed).set_params(n_triplets=100_000)
+            learner.fit_relevance(
+                texts.relevance[texts.train], texts.queries[texts.train], texts.documents
+            )
+            found.setdefault(method, []).append(texts.ndcg(learner.similarity_))
             kept[method] = kept.get(method, 0) + (learner.validation_["share"] == 0)
-    for method, gains in found.items():
-        note = f"nDCG@10, {len(folds)} runs"
+    for method, values in found.items():
+        note = f"nDCG@10, {len(runs)} runs"
         if method in kept:
             note += f", start kept in {kept[method]}"
-        yield Row(name, method, None, float(np.mean(gains)), float(np.std(gains)), note)
+        for kind, measured in zip(KINDS, np.transpose(values), strict=True):
+            mean, deviation = float(measured.mean()), float(measured.std())
+            yield Row(name, f"{method}: {kind}", None, mean, deviation, note)
 
 
 def _merging(name: str) -> Iterator[Row]:

@@ -28,7 +28,7 @@ def report(rng):
         ({"labels": LABELS, "relevance": np.eye(6)}, ValueError, "labels or relevance .* not both"),
         ({"labels": LABELS[:5]}, ValueError, "queries has 6 rows and labels has 5"),
         ({"labels": [LABELS]}, ValueError, "labels must be 1-D"),
-        ({"labels": LABELS, "items": ROWS}, ValueError, "item_labels is needed"),
+        ({"labels": LABELS, "items": ROWS}, ValueError, "item_labels must be given"),
         (
             {"labels": LABELS, "items": ROWS, "item_labels": [0]},
             ValueError,
@@ -37,11 +37,11 @@ def report(rng):
         ({"labels": LABELS, "items": ROWS[:, :1], "item_labels": LABELS}, ValueError, "1 columns"),
         ({"relevance": np.eye(6)[:5]}, ValueError, "queries has 6 rows and relevance has 5"),
         ({"relevance": np.eye(6)[:, :5]}, ValueError, "relevance has 5 columns, but 6 are needed"),
-        ({"relevance": -np.eye(6)}, ValueError, "relevance holds -1, but grades start at 0"),
+        ({"relevance": -np.eye(6)}, ValueError, "relevance holds -1, but grades must not be"),
         ({"relevance": csr_array(-np.eye(6))}, ValueError, "relevance holds -1, but grades"),
         ({"relevance": np.full((6, 6), np.nan)}, ValueError, "relevance holds NaN"),
-        ({"relevance": np.zeros((6, 6))}, ValueError, "nothing is relevant to any query"),
-        ({"relevance": csr_array((6, 6))}, ValueError, "nothing is relevant to any query"),
+        ({"relevance": np.zeros((6, 6))}, ValueError, "no query has a relevant item"),
+        ({"relevance": csr_array((6, 6))}, ValueError, "no query has a relevant item"),
         ({"relevance": np.eye(6)}, ValueError, "nothing is relevant"),  # each only to itself
         ({"labels": LABELS, "k": 0}, ValueError, "k must be at least 1, but 0 was given"),
         ({"labels": LABELS, "k": 2.5}, TypeError, "k must be a whole number, but 2.5 was given"),

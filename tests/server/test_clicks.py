@@ -4,8 +4,8 @@ import os
 from dataclasses import replace
 
 import pytest
-from benchmarks._texts import load_texts
 from benchmarks.clicks import simulate
+from reproduce._texts import load_texts
 
 pytestmark = pytest.mark.skipif(
     "LIKEWISE_DATA" not in os.environ, reason="LIKEWISE_DATA names no folder with SciFact"

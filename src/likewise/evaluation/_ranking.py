@@ -1,4 +1,4 @@
-"""How well a similarity finds what is relevant."""
+"""Retrieval quality of a similarity: rankings, and their measures for every query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ from likewise.similarities import Matches, Similarity, as_similarity, best_items
 Measured: TypeAlias = tuple[np.ndarray, dict[str, np.ndarray]]
 
 _NUMBERS_IN_BLOCK = 16_000_000
-_QUERIES_IN_BLOCK = 8_192  # enough to be worth making the items ready; after each is progress
+_QUERIES_IN_BLOCK = 8_192  # amortizes the preparation of the items; progress after each block
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +45,16 @@ class RetrievalReport:
     ----------
     per_query : mapping of str to ndarray
         Values of each measure ("precision@10", "recall@10", "ndcg@10", "mrr", "map"), one for each
-        query that has something relevant.
+        query with a relevant item.
     queries : ndarray
         Row numbers of those queries.
     n_unjudged : int
-        Queries left out because nothing is relevant to them.
+        Queries left out because they have no relevant item.
     k : tuple of int
         The cut-offs.
     seen, new : RetrievalReport, optional
-        The same measures of the items that were learned from, and of all others; only where
-        `trained_on` was given. Each holds the queries that have a relevant item of its kind, which
-        may be none.
+        The same measures for the items of the training, and for all others; only with
+        `trained_on`. Each holds the queries with a relevant item of its kind, possibly none.
     """
 
     per_query: Mapping[str, np.ndarray]
@@ -104,7 +103,7 @@ class RetrievalReport:
         return self.table()._repr_html_()
 
     def plot(self, ax: Any = None, label: str | None = None) -> Any:
-        """Draw precision, recall and nDCG against the cut-off; returns the axes."""
+        """Draw precision, recall and nDCG against the cut-off; return the axes."""
         pyplot = require_extra("matplotlib.pyplot", "plots", "a plot")
         ax = pyplot.subplots()[1] if ax is None else ax
         for measure in ("precision", "recall", "ndcg"):
@@ -136,18 +135,18 @@ def evaluate_retrieval(
     queries, items : rows
         Without `items` every query ranks the other queries.
     labels, item_labels : arrays of labels
-        Items with the label of the query are relevant. Without `item_labels` (and `items`) both
-        sides have `labels`.
+        Items with the label of the query are relevant. Without `items` and `item_labels`, the
+        items have `labels`.
     relevance : array or sparse of shape (n_queries, n_items)
-        Grades instead of labels: 0 is not relevant, the higher the better.
+        Grades instead of labels: 0 is not relevant, higher is more relevant.
     trained_on : array or sparse of shape (any, n_items), or mask of shape (n_items,), optional
-        The relevance that was learned from, a row for each training query, or a mask of the items
-        that were relevant there. The report then also measures these items, `seen`, and all
-        others, `new`, apart.
+        The relevance of the training, a row for each training query, or a mask of its relevant
+        items. The report then also measures these items, `seen`, and all others, `new`,
+        separately.
     k : int or sequence of int, default=(1, 5, 10)
         Cut-offs for precision, recall and nDCG.
     depth : int, optional
-        How many ranks to look at for mAP and MRR; all by default.
+        Number of ranks for mAP and MRR; all by default.
     verbose : bool, default=False
         Show progress.
 
@@ -158,13 +157,13 @@ def evaluate_retrieval(
     Notes
     -----
     Measures are those of trec_eval: nDCG with the grade as gain and log₂(rank + 1) as discount;
-    precision@k divides by k always; queries without anything relevant are left out and counted.
-    Of equal scores the lower row ranks first. Memory stays flat, however many rows there are.
+    precision@k always divides by k; queries without a relevant item are left out and counted. Of
+    equal scores the lower row ranks first. Memory does not grow with the number of rows.
 
-    With `trained_on`, only the relevant items of a kind count for it. Relevant items of the other
-    kind are left out of the ranking, so that those below move up; items that are not relevant stay.
-    Queries without a relevant item of a kind are left out of its measures; where no query has one,
-    the means are NaN.
+    With `trained_on`, only relevant items of a kind count for it. Relevant items of the other kind
+    are left out of the ranking, and items below them move up; irrelevant items stay. Queries
+    without a relevant item of a kind are left out of its measures; where no query has one, the
+    means are NaN.
 
     Examples
     --------
@@ -174,7 +173,7 @@ def evaluate_retrieval(
     >>> round(report["precision@10"], 3), round(report["map"], 3)
     (0.938, 0.881)
 
-    Items that were learned from, here every other one, and new items apart:
+    Items of the training, here every other one, and new items separately:
 
     >>> seen = np.arange(150) % 2 == 0
     >>> report = lw.evaluate_retrieval("euclidean", data.X, labels=data.y, trained_on=seen)
@@ -210,12 +209,13 @@ def evaluate_retrieval(
     size = queries_in_block(truth, ranks)
     with show_progress(verbose), LongWork("ranking", total=n_queries, unit="queries") as work:
         for block in np.split(np.arange(n_queries), range(size, n_queries, size)):
-            found = truth.of(block, block if among_themselves else None)
-            wanted = np.flatnonzero(found.n_relevant)
-            if len(wanted):
-                own = block[wanted] if among_themselves else None
-                order = _ranking(similarity, take(queries, block[wanted]), items, own, ranks.n)
-                parts.append(measured(block[wanted], found.take(wanted), order, ranks, seen))
+            relevant = truth.of(block, block if among_themselves else None)
+            which = np.flatnonzero(relevant.n_relevant)
+            if len(which):
+                rows = block[which]
+                own = rows if among_themselves else None
+                order = _ranking(similarity, take(queries, rows), items, own, ranks.n)
+                parts.append(measure(rows, relevant.take(which), order, ranks, seen))
             work.advance(len(block))
     return report_of(parts, n_queries, cutoffs)
 
@@ -231,14 +231,14 @@ def _blocks_on(
 ) -> list[list[Measured]]:
     """Rank and measure on a backend; only the measures of each query come back."""
     same = items is queries
-    item_labels = backend.share(truth.held if isinstance(truth, SameLabel) else None)
+    item_labels = backend.share(truth.item_labels if isinstance(truth, SameLabel) else None)
     shared_seen = backend.share(seen)
 
     def arguments(block: slice) -> tuple[Any, ...]:
-        part = truth.wanted[block] if isinstance(truth, SameLabel) else truth.grades[block]
+        part = truth.query_labels[block] if isinstance(truth, SameLabel) else truth.grades[block]
         return block.start, part, item_labels, same, ranks, shared_seen
 
-    found = backend.search(
+    blocks = backend.search(
         similarity,
         queries,
         items,
@@ -248,7 +248,7 @@ def _blocks_on(
         exclude_self=same,
         block_size=queries_in_block(truth, ranks),
     )
-    return list(found)
+    return list(blocks)
 
 
 def measure_block(
@@ -267,14 +267,14 @@ def measure_block(
     rows = np.arange(start, start + len(matches.ids))
     truth = Grades(part) if item_labels is None else SameLabel(part, item_labels)
     relevant = truth.of(slice(None), rows if same else None)
-    wanted = np.flatnonzero(relevant.n_relevant)
-    if len(wanted) == 0:
+    which = np.flatnonzero(relevant.n_relevant)
+    if len(which) == 0:
         return []
-    return measured(rows[wanted], relevant.take(wanted), matches.ids[wanted], ranks, seen)
+    return measure(rows[which], relevant.take(which), matches.ids[which], ranks, seen)
 
 
 class Ranks(NamedTuple):
-    """How far down to look: the ranks to find, the cut-offs, the depth for mAP and MRR."""
+    """The number of ranks to search, the cut-offs, and the depth for mAP and MRR."""
 
     n: int
     cutoffs: tuple[int, ...]
@@ -289,9 +289,9 @@ class Ranks(NamedTuple):
         same: bool,
         n_left_out: int = 0,
     ) -> "Ranks":
-        """Return what to look at.
+        """Return the ranks that the measures need.
 
-        With `same` every query is one of the items, and left out. Up to `n_left_out` more items
+        With `same` every query is one of the items and is left out. Up to `n_left_out` more items
         are left out after ranking.
         """
         depth = n_items if depth is None else check_whole_number(depth, "depth")
@@ -299,7 +299,7 @@ class Ranks(NamedTuple):
 
 
 def n_left_out(truth: Truth, seen: np.ndarray | None) -> int:
-    """Return how many relevant items may be left out of a ranking to judge one kind of items."""
+    """Return the number of relevant items that a measure of one kind may leave out of a ranking."""
     return 0 if seen is None else truth.max_relevant
 
 
@@ -312,9 +312,9 @@ def check_cutoffs(k: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def queries_in_block(truth: Truth, ranks: Ranks) -> int:
-    """Return how many queries can be ranked and graded at a time."""
-    most = _NUMBERS_IN_BLOCK // max(ranks.n, truth.numbers_a_query)
-    return max(1, min(most, _QUERIES_IN_BLOCK))
+    """Return the number of queries to rank and grade at a time."""
+    maximum = _NUMBERS_IN_BLOCK // max(ranks.n, truth.numbers_per_query)
+    return max(1, min(maximum, _QUERIES_IN_BLOCK))
 
 
 def _items_among(similarity: Similarity, queries: Any) -> Any:
@@ -334,8 +334,8 @@ def _ranking(
 ) -> np.ndarray:
     """Return row numbers of the `n_ranks` best items for some queries.
 
-    Also of all items, where sorting `similarity.score` would be faster: only a search knows which
-    scores are equal, because a matrix product rounds equal pairs differently.
+    A search is used even for all items, where sorting `similarity.score` would be faster: a matrix
+    product rounds equal pairs differently, and only the search detects equal scores.
     """
     scorer, dtype = similarity._scorer(queries, items)
     best = best_items(scorer, n_ranks, own_rows=own_rows)
@@ -345,22 +345,22 @@ def _ranking(
 def report_of(
     parts: Sequence[Sequence[Measured]], n_queries: int, cutoffs: tuple[int, ...]
 ) -> RetrievalReport:
-    """Put together what `measured` gave for blocks of queries."""
+    """Return the report of the measures of all blocks."""
     if not parts:
-        raise ValueError("nothing is relevant to any query, so there is nothing to measure.")
+        raise ValueError("no query has a relevant item, so there is nothing to measure.")
     kinds = zip(*parts, strict=True)
-    overall, *apart = (_report_of_kind(kind, n_queries, cutoffs) for kind in kinds)
-    if not apart:
+    overall, *by_kind = (_report_of_kind(kind, n_queries, cutoffs) for kind in kinds)
+    if not by_kind:
         return overall
-    seen, new = apart
+    seen, new = by_kind
     return replace(overall, seen=seen, new=new)
 
 
 def _report_of_kind(
     parts: Sequence[Measured], n_queries: int, cutoffs: tuple[int, ...]
 ) -> RetrievalReport:
-    found = [part for _, part in parts]
-    per_query = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+    values = [part for _, part in parts]
+    per_query = {name: np.concatenate([part[name] for part in values]) for name in values[0]}
     rows = np.concatenate([rows for rows, _ in parts])
     return RetrievalReport(per_query, rows, n_queries - len(rows), cutoffs)
 
@@ -378,42 +378,42 @@ def _mean_and_error(values: np.ndarray) -> tuple[str, str]:
     return f"{values.mean():.4f}", f"{error:.4f}"
 
 
-def measured(
+def measure(
     rows: np.ndarray, truth: BlockTruth, order: np.ndarray, ranks: Ranks, seen: np.ndarray | None
 ) -> list[Measured]:
-    """Measure the rankings of queries that all have something relevant.
+    """Measure the rankings of queries that all have a relevant item.
 
     Parameters
     ----------
     rows : row numbers of the queries
-    truth : what is relevant to them
+    truth : their relevance
     order : (n_queries, ranks.n) array of items, best first
     ranks : Ranks
     seen : mask of items, optional
 
     Returns
     -------
-    list : over all relevant items; with `seen`, also over seen and over new ones
+    list : of all relevant items; with `seen`, also of seen and of new items
     """
     gains = truth.gains(order)
-    found = [(rows, _measures(truth, gains, ranks))]
+    measured = [(rows, _measures(truth, gains, ranks))]
     for kind in () if seen is None else (seen, ~seen):
         of_kind = truth.among(kind)
-        judged = np.flatnonzero(of_kind.n_relevant)
-        of_kind = of_kind.take(judged)
-        gains_of_kind = of_kind.gains(order[judged])
-        closed_up = _without(gains_of_kind, (gains[judged] > 0) & (gains_of_kind == 0))
-        found.append((rows[judged], _measures(of_kind, closed_up, ranks)))
-    return found
+        which = np.flatnonzero(of_kind.n_relevant)
+        of_kind = of_kind.take(which)
+        gains_of_kind = of_kind.gains(order[which])
+        compact = _without(gains_of_kind, (gains[which] > 0) & (gains_of_kind == 0))
+        measured.append((rows[which], _measures(of_kind, compact, ranks)))
+    return measured
 
 
 def _without(gains: np.ndarray, left_out: np.ndarray) -> np.ndarray:
-    """Return the gains by rank where items that gain nothing are left out: those below move up."""
+    """Return the gains by rank without the items of a mask, whose gain is 0; others move up."""
     return np.take_along_axis(gains, np.argsort(left_out, axis=1, kind="stable"), axis=1)
 
 
 def _measures(truth: BlockTruth, gains: np.ndarray, ranks: Ranks) -> dict[str, np.ndarray]:
-    """Return every measure of rankings, one value a query."""
+    """Return every measure of the rankings, one value for each query."""
     cutoffs, depth = ranks.cutoffs, ranks.depth
     n_relevant = truth.n_relevant
     ideal = truth.ideal(max(cutoffs))

@@ -1,4 +1,4 @@
-"""What is relevant to a query: the items of its label, or those that were graded."""
+"""Relevance: the items with the label of a query, or those with a grade."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,38 +18,38 @@ from likewise.supervision import check_relevance, relevant_items
 
 
 class Truth(Protocol):
-    """What is relevant to the queries, of which blocks are asked for."""
+    """The relevance of items to all queries, read in blocks."""
 
     @property
-    def numbers_a_query(self) -> int:
-        """How many numbers a block holds for each of its queries."""
+    def numbers_per_query(self) -> int:
+        """Size of a block for each of its queries."""
 
     @property
     def max_relevant(self) -> int:
-        """The largest number of items that are relevant to one query, or a bound of it."""
+        """An upper bound of the number of relevant items of a query."""
 
     def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
-        """Return what is relevant to some queries.
+        """Return the relevance for a block of queries.
 
-        `own_rows` says which items the queries themselves are: nothing is relevant to itself.
+        `own_rows` are the items that the queries are themselves; no item is relevant to itself.
         """
 
 
 class BlockTruth(Protocol):
-    """What is relevant to a block of queries."""
+    """The relevance of items to a block of queries."""
 
     @property
     def n_relevant(self) -> np.ndarray:
-        """How many items are relevant to each."""
+        """Number of relevant items of each query."""
 
     def take(self, which: np.ndarray) -> Self:
-        """Return the same for some queries of the block."""
+        """Return the relevance for some queries of the block."""
 
     def among(self, items: np.ndarray) -> Self:
-        """Return the same where only the items of a mask can be relevant."""
+        """Return the relevance with only the items of a mask relevant."""
 
     def gains(self, order: np.ndarray) -> np.ndarray:
-        """Return the grades of items, which are given row by row for each query."""
+        """Return the grades of items, given in rows for each query."""
 
     def ideal(self, k: int) -> np.ndarray:
         """Return the highest `k` grades of each query, or all, in descending order."""
@@ -57,84 +57,84 @@ class BlockTruth(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SameLabel:
-    """Items with the label of the query are relevant; labels are numbers from 0.
+    """Relevance by labels, as numbers from 0.
 
     Attributes
     ----------
-    wanted : of the queries; −1 where no item has it
-    held : of the items
+    query_labels : −1 where no item has the label
+    item_labels : ndarray
     """
 
-    wanted: np.ndarray
-    held: np.ndarray
+    query_labels: np.ndarray
+    item_labels: np.ndarray
 
-    numbers_a_query = 1
+    numbers_per_query = 1
 
     @classmethod
     def between(cls, labels: np.ndarray, item_labels: np.ndarray) -> "SameLabel":
-        """Return labels of any kind as numbers."""
+        """Convert labels of any kind to numbers."""
         numbers: dict[Any, int] = {}
-        held = [numbers.setdefault(label, len(numbers)) for label in item_labels.tolist()]
-        wanted = [numbers.get(label, -1) for label in labels.tolist()]
-        return cls(np.array(wanted, np.int64), np.array(held, np.int64))
+        of_items = [numbers.setdefault(label, len(numbers)) for label in item_labels.tolist()]
+        of_queries = [numbers.get(label, -1) for label in labels.tolist()]
+        return cls(np.array(of_queries, np.int64), np.array(of_items, np.int64))
 
     @property
     def max_relevant(self) -> int:
-        """The size of the largest label that a query has."""
-        return int(_label_sizes(self.held)[self.wanted].max())
+        """The size of the largest class of a query."""
+        return int(_label_sizes(self.item_labels)[self.query_labels].max())
 
     def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
         """Return the labels of the block."""
-        return _BlockOfLabels(self.wanted[block], self.held, own_rows)
+        return _LabelBlock(self.query_labels[block], self.item_labels, own_rows)
 
 
 @dataclass(frozen=True, eq=False)
-class _BlockOfLabels:
-    wanted: np.ndarray
-    held: np.ndarray
+class _LabelBlock:
+    query_labels: np.ndarray
+    item_labels: np.ndarray
     own_rows: np.ndarray | None
 
     @cached_property
     def n_relevant(self) -> np.ndarray:
-        n_relevant = _label_sizes(self.held)[self.wanted]
+        n_relevant = _label_sizes(self.item_labels)[self.query_labels]
         if self.own_rows is not None:
-            n_relevant -= self.held[self.own_rows] == self.wanted
+            n_relevant -= self.item_labels[self.own_rows] == self.query_labels
         return n_relevant
 
     def take(self, which: np.ndarray) -> Self:
         own_rows = None if self.own_rows is None else self.own_rows[which]
-        return type(self)(self.wanted[which], self.held, own_rows)
+        return type(self)(self.query_labels[which], self.item_labels, own_rows)
 
     def among(self, items: np.ndarray) -> Self:
-        unwanted = self.held.max() + 1
-        return replace(self, held=np.where(items, self.held, unwanted))
+        no_label = self.item_labels.max() + 1
+        return replace(self, item_labels=np.where(items, self.item_labels, no_label))
 
     def gains(self, order: np.ndarray) -> np.ndarray:
-        return (self.held[order] == self.wanted[:, None]).astype(np.float64)
+        return (self.item_labels[order] == self.query_labels[:, None]).astype(np.float64)
 
     def ideal(self, k: int) -> np.ndarray:
         return (np.arange(k) < self.n_relevant[:, None]).astype(np.float64)
 
 
-def _label_sizes(held: np.ndarray) -> np.ndarray:
-    """Return how many items have each label; the last entry, of label −1, is 0."""
-    return np.append(np.bincount(held), 0)
+def _label_sizes(labels: np.ndarray) -> np.ndarray:
+    """Return the number of items of each label; the last entry, for label −1, is 0."""
+    return np.append(np.bincount(labels), 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Grades:
-    """Relevance that was given, as an array or CSR."""
+    """Relevance by grades, as an array or CSR."""
 
     grades: Rows
 
     @property
-    def numbers_a_query(self) -> int:
-        """As many as there are items."""
+    def numbers_per_query(self) -> int:
+        """The number of items."""
         return int(self.grades.shape[1])
 
     @property
     def max_relevant(self) -> int:
-        """The largest number of entries of a row."""
+        """The largest number of grades of a query."""
         if is_sparse(self.grades):
             return int(np.diff(self.grades.indptr).max())
         return max(int(np.count_nonzero(row)) for row in self.grades)
@@ -145,11 +145,11 @@ class Grades:
         dense = rows.toarray() if is_sparse(rows) else np.array(rows)
         if own_rows is not None:
             dense[np.arange(len(dense)), own_rows] = 0
-        return _BlockOfGrades(dense)
+        return _GradeBlock(dense)
 
 
 @dataclass(frozen=True, eq=False)
-class _BlockOfGrades:
+class _GradeBlock:
     grades: np.ndarray
 
     @cached_property
@@ -173,18 +173,20 @@ class _BlockOfGrades:
 def check_truth(
     labels: Any, item_labels: Any, relevance: Any, queries: Any, items: Any, same: bool
 ) -> SameLabel | Grades:
-    """Return what says which items are relevant; with `same` they are the queries."""
+    """Return the relevance by labels or grades; with `same` the items are the queries."""
     if (labels is None) == (relevance is None):
-        raise ValueError("labels or relevance must be given to say what is relevant, not both.")
+        raise ValueError("either labels or relevance must be given, and not both.")
     if relevance is not None:
         grades = check_rows(relevance, "relevance", n_features=n_rows(items))
         check_same_length(queries, "queries", grades, "relevance")
         values = grades.data if is_sparse(grades) else grades
         if values.size and values.min() < 0:
-            raise ValueError(f"relevance holds {values.min():.4g}, but grades start at 0.")
+            raise ValueError(
+                f"relevance holds {values.min():.4g}, but grades must not be negative."
+            )
         return Grades(grades)
     if not same and item_labels is None:
-        raise ValueError("item_labels is needed beside labels where there are items.")
+        raise ValueError("item_labels must be given with labels where there are items.")
     left = right = check_labels(labels, "labels", queries, "queries")
     if item_labels is not None:
         right = check_labels(item_labels, "item_labels", items, "items")
@@ -192,7 +194,7 @@ def check_truth(
 
 
 def check_seen(trained_on: Any, n_items: int) -> np.ndarray:
-    """Return a mask of the items that were learned from, given as one or as grades."""
+    """Return a mask of the training items, from a mask or from grades."""
     given = trained_on if is_sparse(trained_on) else _as_array(trained_on)
     if given.ndim not in (1, 2):
         raise ValueError(

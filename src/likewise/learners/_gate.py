@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 # The best of many candidates seems better than it is: so many standard errors keep random relevance
-# out in more than 95 of 100 draws (`python -m reproduce generalize`).
+# out in more than 95 of 100 draws (`python -m reproduce ridge`).
 ERRORS_TO_PASS = 2.5
 # Labeled rows rank each other, so they are not independent: a pair counts for both of its rows, and
 # the standard error of a mean over pairs is twice that of a mean over rows (Hoeffding, 1948).
