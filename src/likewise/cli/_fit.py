@@ -65,7 +65,7 @@ def command(
         typer.Option(help="Learn on a Dask cluster: tcp://HOST:PORT, or local:N worker processes."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="With --dask: go on after the last finished round.")
+        bool, typer.Option("--resume", help="With --dask: continue after the last finished round.")
     ] = False,
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
@@ -104,7 +104,7 @@ def command(
     columns = columns_of(table, **options)
     forced = None if learner == "auto" else [learner]
     if resume:
-        raise WrongUse("--resume goes on with comparisons (--triplets), but labels were given.")
+        raise WrongUse("--resume continues from comparisons (--triplets), but labels were given.")
     if dask is not None:
         check_families(families)
     with cluster(show, dask, model):
