@@ -1,11 +1,11 @@
-"""Who takes part in a benchmark, and the environments they need."""
+"""The contenders of a benchmark, and their environments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-# Environments made on demand, one for each set of peers that can live together. metric-learn 0.7.0
-# passes an argument that scikit-learn dropped in 1.8; pylmnn 1.6.4 needs six without saying so.
+# Environments created on demand, one for each set of compatible libraries. metric-learn 0.7.0
+# passes an argument that scikit-learn dropped in 1.8; pylmnn 1.6.4 needs six without declaring it.
 ENVIRONMENTS = {
     "faiss": ["numpy", "faiss-cpu==1.15.1"],
     "torch": ["numpy", "torch==2.13.0"],
@@ -21,11 +21,11 @@ class Contender:
     Attributes
     ----------
     name : str
-    prepare : callable from (case, data) to what is timed
+    prepare : callable from (case, data) to the timed call
     environment : str or None
         A key of ENVIRONMENTS; None for likewise's own.
     slow : bool
-        Run once, without warming up.
+        Run once, without warm-up.
     left_out : callable from a case to a reason, or to None where it takes part
     """
 

@@ -1,4 +1,4 @@
-"""Run contenders in turn, each in its own process, and put their best figures side by side."""
+"""Run contenders in turn, each in its own process, and tabulate their best figures."""
 
 import json
 import os
@@ -20,7 +20,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 class Result(NamedTuple):
-    """What one contender did on one case."""
+    """The figures of one contender on one case."""
 
     name: str
     answers: list[dict[str, Any]]
@@ -28,7 +28,7 @@ class Result(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """The best run: the one that was disturbed least."""
+        """Time of the fastest run, the least disturbed one."""
         return min(answer["seconds"] for answer in self.answers)
 
 
@@ -57,11 +57,11 @@ def _run_case(
 ) -> list[Result]:
     workers = [_Worker(module, contender, case) for contender in contenders]
     try:
-        for worker in workers:  # else one would be timed while another loads its data
+        for worker in workers:  # so that no contender is timed while another loads its data
             worker.wait_until_prepared()
         for turn in range(repeats + 1):
             for worker in workers:
-                # the first turn warms caches and compilers up and is not counted
+                # the first turn warms up caches and compilers and is not counted
                 if turn == 1 or not worker.slow:
                     worker.take_turn(counted=turn > 0)
     finally:
@@ -71,7 +71,7 @@ def _run_case(
 
 
 class _Worker:
-    """A contender in a process of its own; one that does not run says why and is left out."""
+    """A contender in its own process; one that does not run is left out with a reason."""
 
     def __init__(self, module: str, contender: Contender, case: dict[str, Any]) -> None:
         self.name, self.slow = contender.name, contender.slow
@@ -87,7 +87,7 @@ class _Worker:
         try:
             python = python_of(contender.environment)
         except subprocess.CalledProcessError as error:
-            self.failure = f"its environment could not be made: {error}"
+            self.failure = f"its environment could not be created: {error}"
             return
         self._process = subprocess.Popen(
             [python, "-m", "benchmarks._worker", module, contender.name, json.dumps(case)],
@@ -100,7 +100,7 @@ class _Worker:
         )
 
     def wait_until_prepared(self) -> None:
-        """Wait for the process to say that it is ready to run."""
+        """Wait until the process is ready to run."""
         if self.failure is None:
             self._answer()
 
@@ -114,7 +114,7 @@ class _Worker:
             self.answers.append(json.loads(answer))
 
     def _answer(self) -> str:
-        """Return a line of the process; one that has ended leaves its last word as the failure."""
+        """Return a line of the process; if it has ended, its last error is the failure."""
         try:
             self._process.stdin.flush()
             answer = self._process.stdout.readline()
@@ -123,12 +123,12 @@ class _Worker:
         if not answer:
             self._process.wait()
             self._errors.seek(0)
-            last_words = self._errors.read().strip().splitlines()[-1:]
-            self.failure = f"did not run: {''.join(last_words)[:120]}"
+            last_line = self._errors.read().strip().splitlines()[-1:]
+            self.failure = f"did not run: {''.join(last_line)[:120]}"
         return answer
 
     def close(self) -> None:
-        """Let the process end with its input, so that it ends what it started; else kill it."""
+        """Close the input of the process, so that it ends cleanly; kill it after a timeout."""
         if self._process is None:
             return
         try:
@@ -147,7 +147,7 @@ def python_of(environment: str | None) -> str:
     python, stamp = folder / "bin" / "python", folder / "installed"
     wanted = "\n".join(ENVIRONMENTS[environment])
     if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"making the environment of the {environment} ...")
+        print(f"creating the environment {environment} ...")
         venv.create(folder, with_pip=True, clear=True)
         subprocess.run(
             [python, "-m", "pip", "install", "--quiet", *ENVIRONMENTS[environment]], check=True

@@ -1,4 +1,4 @@
-"""Data that takes long to make: the first contender that needs it keeps it in a file."""
+"""Data that is slow to create: the first contender that needs it stores it in a file."""
 
 import os
 import tempfile
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def kept(name: str, save: Callable[[Path], None]) -> Path:
-    """Return a file that contenders share; the first makes it."""
+    """Return a file that contenders share; the first creates it."""
     path = Path(tempfile.gettempdir()) / f"likewise-bench-{name}"
     if not path.exists():
         unfinished = path.with_name(f"{os.getpid()}-{path.name}")
@@ -20,7 +20,7 @@ def kept(name: str, save: Callable[[Path], None]) -> Path:
 
 
 def newsgroups() -> tuple[Any, ...]:
-    """Return posts of 20 newsgroups by the 1,000 words that tell most, and labels; test as well."""
+    """Return training and test posts of 20 newsgroups in 1,000 informative words, and labels."""
     from reproduce.aroma import _news_counts, _news_split
     from scipy.sparse import csr_array
 

@@ -1,6 +1,6 @@
-"""One contender in a process of its own: prepares once, then runs whenever it is told to.
+"""One contender in its own process: prepares once, then runs on request.
 
-``python -m benchmarks._worker MODULE CONTENDER CASE`` writes an empty line when it is prepared,
+``python -m benchmarks._worker MODULE CONTENDER CASE`` writes an empty line when it is ready,
 then reads a line for each run from standard input and answers each with a line of JSON.
 """
 
@@ -12,7 +12,7 @@ from time import perf_counter
 
 
 def main() -> None:
-    """Prepare, then answer."""
+    """Prepare, then run on request."""
     module = import_module(f"benchmarks.{sys.argv[1]}")
     contender = next(c for c in module.CONTENDERS if c.name == sys.argv[2])
     case = json.loads(sys.argv[3])
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def memory(field: str) -> float:
-    """Return a field of Linux's account of this process, in MB."""
+    """Return a memory figure of this process from /proc, in MB."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1]) / 1024

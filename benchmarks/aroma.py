@@ -1,4 +1,4 @@
-"""Triplets a second of AROMA and OASIS beside the floor of each, and beside peers.
+"""Triplets per second of AROMA and OASIS, their lower bounds, and other libraries.
 
 The floor of a dense kernel is a stream of the bytes it must move; of the factored one, matrix
 products of the same size; of a sparse one, itself on triplets that stay in cache. A run ends after
@@ -13,7 +13,11 @@ import numpy as np
 from benchmarks._contender import Contender
 
 _ROWS = 3_000
-_RARELY_MENDED = {"diagonal": 1e6, "factored": 1e6, "OASIS": 1e-7}  # so that every triplet acts
+_RARELY_MENDED = {
+    "diagonal": 1e6,
+    "factored": 1e6,
+    "OASIS": 1e-7,
+}  # every triplet updates
 
 CASES = [
     {"kernel": kernel, "features": d, "entries": entries, "dtype": dtype, "triplets": n}
@@ -82,14 +86,14 @@ def _floor(case: dict[str, Any], data: Any) -> Any:
 
 
 def _in_cache(case: dict[str, Any], data: Any) -> Any:
-    """Run the same kernel on eight triplets over and over: what it touches stays in cache."""
+    """Run the same kernel repeatedly on eight triplets, whose data stay in cache."""
     few = np.tile(data[1][:8], (len(data[1]) // 8, 1))
     learner, rows = _learner(case), _rows(case, data[0])
     return lambda: _learned(learner.partial_fit_triplets(few, rows))
 
 
 def _products(case: dict[str, Any]) -> Any:
-    """Multiply what a block of factored AROMA has to multiply: three by d × d, three into it."""
+    """Compute the matrix products of a block of factored AROMA: three by d × d, three into it."""
     d, dtype, n = case["features"], case["dtype"], case["triplets"]
     size = 64 if d < 600 else 128
     block, square = np.ones((size, d), dtype), np.ones((d, d), dtype)
@@ -107,7 +111,7 @@ def _products(case: dict[str, Any]) -> Any:
 
 
 def _stream(case: dict[str, Any]) -> Any:
-    """Read the state once and read and write it once for each triplet."""
+    """Read the state once, and read and write it once for each triplet."""
     import numba
 
     d, n = case["features"], case["triplets"]
@@ -134,7 +138,7 @@ def _stream(case: dict[str, Any]) -> Any:
         for _ in range(n):
             for array in arrays:
                 read(array, factor)
-            for array in arrays:  # only after all was read, as the step needs the whole margin
+            for array in arrays:  # after all reads, because the step needs the margin
                 write(array, factor)
 
     return stream
@@ -166,7 +170,7 @@ def _torch(case: dict[str, Any], data: Any) -> Any:
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
 
     def learn() -> dict[str, float]:
-        for query, closer, farther in triplets:  # one by one, as a stream comes
+        for query, closer, farther in triplets:  # one at a time, as in a stream
             loss = torch.relu(1 - layer(rows[query]) @ (rows[closer] - rows[farther]))
             optimizer.zero_grad()
             loss.backward()
@@ -198,5 +202,5 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return what the run says of itself."""
+    """Return the figures of the run itself."""
     return result or {}

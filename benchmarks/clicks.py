@@ -1,4 +1,4 @@
-"""What clicks do to a server's answers: nDCG@10 of queries that never clicked, version by version.
+"""The effect of clicks on a server: nDCG@10 of queries without clicks, for each version.
 
 A real server on a text collection, asked over HTTP. Training queries are shown ten documents by the
 version that is live, and choose those that are relevant, or one at random; after each promotion the
@@ -17,7 +17,7 @@ import numpy as np
 from reproduce._texts import Texts, load_texts
 
 N_SHOWN, N_QUERIES, N_ROUNDS = 10, 150, 4
-_FOUND = 100  # deep enough: what is left out of a ranking is fewer than these
+_FOUND = 100  # ranks; fewer items are left out of a ranking
 _PAGES_BETWEEN_LOOKS = 10
 _RUNS = [
     ("cranfield", "ridge", "relevant"),
@@ -30,7 +30,7 @@ _RUNS = [
 
 
 class Measured(NamedTuple):
-    """nDCG@10 of the test queries under a version, and the pages it had learned from."""
+    """nDCG@10 of the test queries under a version, and the number of pages it learned from."""
 
     version: int
     n_pages: int
@@ -72,7 +72,7 @@ def simulate(
     n_rounds: int = N_ROUNDS,
     seed: int = 0,
 ) -> list[Measured]:
-    """Return what every live version did, the start first and again last, with all items chosen.
+    """Return the figures of every live version, with the start first and, with all clicks, last.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _setting(version: Any) -> str:
 
 
 def _ranks(client: Any, texts: Texts) -> np.ndarray:
-    """Return the rank of every document for every test query; those not found are last."""
+    """Return the rank of every document for every test query; documents not found come last."""
     ranks = np.full((len(texts.test), len(texts.documents)), len(texts.documents))
     for place, query in enumerate(texts.test):
         matches = client.search(vector=texts.queries[query].tolist(), k=_FOUND).matches
@@ -156,7 +156,7 @@ def _ndcg(judgements: Any, ranks: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 @contextmanager
 def _serving(texts: Texts, learner: str) -> Iterator[Any]:
-    """Serve the documents by the cosine, on a free port."""
+    """Serve the documents by cosine, on a free port."""
     import pandas as pd
 
     import likewise as lw

@@ -18,7 +18,7 @@ from benchmarks._contender import Contender
 from benchmarks._shared import kept, newsgroups_triplets
 
 _SHARD_SIZE = 50_000
-_STEPS = 10  # of LMNN, after which impostors are looked for again
+_STEPS = 10  # of LMNN, after which impostors are searched again
 _DEPTH = 100  # of a ranking
 
 CASES = [
@@ -61,7 +61,7 @@ def _plain(case: dict[str, Any], data: Any) -> Any:
 
 
 def _clocked(work: Callable[[], Any], client: Any = None) -> Callable[[], tuple[Any, float]]:
-    """Return what also says the CPU seconds of this process and of the workers."""
+    """Return a call that also returns the CPU seconds of this process and of the workers."""
 
     def seconds() -> float:
         of_workers = {} if client is None else client.run(time.process_time)
@@ -78,7 +78,7 @@ def _fitted(learner: Any, rows: Any, labels: np.ndarray) -> Any:
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ten steps are not enough, and are not meant to be
+        warnings.simplefilter("ignore")  # ten steps do not converge, on purpose
         return learner.fit(rows, labels)
 
 
@@ -122,7 +122,7 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return how good the result is, and where the time of rounds went."""
+    """Return the quality of the result, and how the time of the rounds was spent."""
     result, cpu = result
     result, rounds, n_workers = result if isinstance(result, tuple) else (result, [], 1)
     if case["task"] == "lmnn":

@@ -17,7 +17,7 @@ CASES = [
 
 
 def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of blobs that overlap, and their classes."""
+    """Return rows of overlapping blobs, and their classes."""
     from sklearn.datasets import make_classification
 
     X, y = make_classification(
@@ -27,7 +27,7 @@ def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _boosting(search: str, share: float = 1.0) -> Any:
-    """Time rounds alone: the dissimilarities are there already."""
+    """Time the rounds alone, with distances computed beforehand."""
 
     def prepare(case: dict[str, Any], data: Any) -> Any:
         from likewise._progress import LongWork
@@ -54,7 +54,7 @@ def _boosting(search: str, share: float = 1.0) -> Any:
 
 
 def _twin(case: dict[str, Any], data: Any) -> Any:
-    """Run rounds as one would write them in NumPy: 128 bins by bincount, Z by cumulative sums."""
+    """Run rounds in plain NumPy: 128 bins by bincount, Z by cumulative sums."""
     from scipy.spatial.distance import cdist
 
     X, y = data
@@ -101,7 +101,7 @@ def _twin(case: dict[str, Any], data: Any) -> Any:
 
 
 def _floor(case: dict[str, Any], data: Any) -> Any:
-    """Read the two columns of every pair once, and do nothing with them."""
+    """Read the two columns of every pair once, without further work."""
     columns = np.random.default_rng(0).random((len(data[1]), len(data[1])))
     rng = np.random.default_rng(0)
     pairs = rng.integers(0, len(columns), size=(case["rounds"], _PAIRS, 2))
@@ -125,7 +125,7 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return how many rounds were run; of ours the training error and recognition in µs a row."""
+    """Return the number of rounds; for ours also training error and prediction in µs per row."""
     found, columns, n_rounds = result
     if found is None:
         return {"rounds": n_rounds}

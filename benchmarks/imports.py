@@ -1,4 +1,4 @@
-"""What ``import likewise`` costs beside ``import numpy``, each in a fresh interpreter."""
+"""The time of ``import likewise`` beside ``import numpy``, each in a fresh interpreter."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ CASES: list[dict[str, Any]] = [{}]
 
 
 def data(case: dict[str, Any]) -> None:
-    """Return nothing: there is none."""
+    """Return nothing; imports need no data."""
 
 
 def _importing(statement: str) -> Any:
@@ -25,5 +25,5 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return nothing: importing is done or not done."""
+    """Return nothing; an import has no quality."""
     return {}

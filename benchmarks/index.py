@@ -26,7 +26,7 @@ _LEARNED = Path(__file__).parent.parent / "results" / "bench" / "index-learned.n
 
 
 def data(case: dict[str, Any]) -> tuple[np.ndarray, ...]:
-    """Return items, queries and the learned form, which is kept in a file between runs."""
+    """Return items, queries and the learned form, which is stored in a file between runs."""
     folder = os.environ.get("LIKEWISE_DATA")
     if folder is None:
         raise SystemExit("LIKEWISE_DATA must name a folder with mnist.npz")
@@ -51,7 +51,7 @@ def _learned(items: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 class _Filled:
-    """A tuned index with all items, and what it took."""
+    """A tuned index with all items, and the cost of building it."""
 
     def __init__(self, case: dict[str, Any], data: Any, *, learned: bool, fold: str = "auto"):
         import likewise
@@ -61,7 +61,7 @@ class _Filled:
         self.k = case["k"]
         self.similarity = likewise.Bilinear(W if learned else 1.0, "cosine")
         name, place = case["engine"], {}
-        if name == "faiss in cells":  # as it would be beyond 200,000 items
+        if name == "faiss in cells":  # as for more than 200,000 items
             make = partial(ENGINES["faiss"].make, n_flat=10_000)
             ENGINES["faiss"] = EngineKind("faiss", ("inner_product", "euclidean"), make)
             name = "faiss"
@@ -148,7 +148,7 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return the recall, for some of the queries, and what building took."""
+    """Return the recall for some queries, and the cost of building."""
     items, queries, _ = data
     some = np.arange(0, len(queries), 10)
     true = result["similarity"].neighbors(queries[some], items, case["k"]).ids

@@ -1,4 +1,4 @@
-"""Ranked features beside a NumPy twin, and Winnow beside scikit-learn's linear learners."""
+"""Ranked features beside plain NumPy, and Winnow beside scikit-learn's linear learners."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ def data(case: dict[str, Any]) -> Any:
     """Return rows for ranks, or rows of booleans and labels for Winnow."""
     rng = np.random.default_rng(0)
     if case["task"] == "ranks":
-        centres = rng.normal(size=(300, case["features"]))
-        rows = centres[rng.integers(300, size=case["rows"])]
+        centers = rng.normal(size=(300, case["features"]))
+        rows = centers[rng.integers(300, size=case["rows"])]
         return (rows + rng.normal(size=rows.shape)).astype(case["dtype"])
     X = (rng.random((case["rows"], case["features"])) < case["share"]).astype(np.float64)
     y = X[:, :20].sum(axis=1) > 2
@@ -43,7 +43,7 @@ def _likewise(case: dict[str, Any], data: Any) -> Any:
 
 
 def _twin(case: dict[str, Any], data: Any) -> Any:
-    """Sort the distances of each row, and look the landmarks' up."""
+    """Sort the distances of each row, and look up those of the landmarks."""
     X, landmarks = data, data[: case["landmarks"]]
 
     def rank() -> np.ndarray:
@@ -96,7 +96,7 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return the share of features that are exact for some rows, or the accuracy."""
+    """Return the share of exact features for some rows, or the accuracy."""
     if result is None:
         return {}
     if case["task"] == "winnow":

@@ -27,20 +27,20 @@ CASES = [{"rows": rows, "threads": 1} for rows in (1_000_000, 4_000_000)]
 
 
 def data(case: dict[str, Any]) -> Any:
-    """Return a folder of rows around ten centres, and some such rows here, with labels."""
+    """Return a folder of rows around ten centers, and some such rows in memory, with labels."""
     folder = Path(tempfile.gettempdir()) / f"likewise-bench-rows-{case['rows']}"
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(_CLASSES, _FEATURES)).astype(np.float32)
+    centers = rng.normal(size=(_CLASSES, _FEATURES)).astype(np.float32)
     folder.mkdir(exist_ok=True)
     for number in range(case["rows"] // _ROWS_IN_FILE):
         if not (file := folder / f"{number:03}.parquet").exists():
-            _write(file, _rows(centres, _ROWS_IN_FILE, np.random.default_rng(number))[0])
-    return folder, *_rows(centres, _SOME, rng)
+            _write(file, _rows(centers, _ROWS_IN_FILE, np.random.default_rng(number))[0])
+    return folder, *_rows(centers, _SOME, rng)
 
 
-def _rows(centres: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _rows(centers: np.ndarray, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     y = rng.integers(0, _CLASSES, n)
-    return centres[y] + rng.normal(size=(n, _FEATURES)).astype(np.float32), y
+    return centers[y] + rng.normal(size=(n, _FEATURES)).astype(np.float32), y
 
 
 def _write(file: Path, rows: np.ndarray) -> None:
@@ -48,7 +48,7 @@ def _write(file: Path, rows: np.ndarray) -> None:
     from pyarrow import parquet
 
     table = pyarrow.table({f"f{j}": column for j, column in enumerate(rows.T)})
-    unfinished = file.with_suffix(f".{os.getpid()}")  # contenders make the same file at a time
+    unfinished = file.with_suffix(f".{os.getpid()}")  # others may create it as well
     parquet.write_table(table, unfinished, row_group_size=50_000)
     os.replace(unfinished, file)
 
@@ -120,5 +120,5 @@ def _most(client: Any) -> float:
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return the most memory of a worker, in MB."""
+    """Return the maximum memory of a worker, in MB."""
     return {"worker MB": result[1]}

@@ -1,4 +1,4 @@
-"""LMNN beside its peers: time, memory, the objective reached and the error of three neighbours."""
+"""LMNN beside other libraries: time, memory, final objective and the error of three neighbors."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ CASES = [
 
 
 def data(case: dict[str, Any]) -> tuple[np.ndarray, ...]:
-    """Return training and test rows: 70 % of the set train, but for MNIST, which has its split."""
+    """Return training and test rows: 70 % for training, except MNIST, which has its own split."""
     if case["set"] == "mnist":
         return _mnist(case["features"])
     from sklearn.datasets import load_digits, make_classification
@@ -61,8 +61,8 @@ def _likewise(case: dict[str, Any], data: Any) -> Any:
 
 
 def _pylmnn(case: dict[str, Any], data: Any) -> Any:
-    # It imports a package that is gone, only to tune parameters; and scipy no longer takes a start
-    # of two dimensions.
+    # It imports a package that no longer exists, only to tune parameters; and scipy no longer takes
+    # a two-dimensional start.
     gone = types.ModuleType("GPyOpt")
     gone.methods, gone.BayesianOptimization = gone, None
     sys.modules["GPyOpt"] = sys.modules["GPyOpt.methods"] = gone
@@ -148,7 +148,7 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return the objective, the error of three neighbours, and when the objective was near its end.
+    """Return the objective, the error of three neighbors, and when the objective was near its end.
 
     The objective is the plain one, at c = 1; NCA minimises another.
     """

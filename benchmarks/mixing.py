@@ -1,4 +1,4 @@
-"""What cutting triplets into shards costs: precision, and work.
+"""The cost of splitting triplets into shards: precision, and work.
 
 A million triplets of 20 newsgroups are learned from by one worker, in rounds of several shards.
 Precision is that of posts held out of those for training: the default of `shard_size` was chosen
@@ -20,7 +20,7 @@ CASES = [{"seed": seed, "threads": 1} for seed in range(3)]
 
 
 def data(case: dict[str, Any]) -> Any:
-    """Return posts, triplets of them, and posts that are held out, with labels."""
+    """Return posts, triplets of them, and held-out posts with labels."""
     from likewise.supervision import LabelTriplets
 
     X, y, _, _ = newsgroups()
@@ -83,5 +83,5 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return how well posts held out are found, and how often W was changed."""
+    """Return the precision on held-out posts, and the number of updates of W."""
     return {"map": result.score(data[2], data[3]), "updates": result.n_updates_}

@@ -1,4 +1,4 @@
-"""Neighbour search beside scikit-learn's brute force, faiss's flat index, and the bare product."""
+"""Neighbor search beside scikit-learn's brute force, faiss's flat index, and the matrix product."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ CASES = [{**_SIZE, "k": 3}, {**_SIZE, "k": 100}, {**_SIZE, "k": 3, "threads": 1}
 def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return items and queries: clusters, so that distances differ as in real data."""
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(300, case["features"]))
+    centers = rng.normal(size=(300, case["features"]))
     parts = []
     for n_rows in (case["items"], case["queries"]):
-        rows = centres[rng.integers(300, size=n_rows)]
+        rows = centers[rng.integers(300, size=n_rows)]
         parts.append((rows + rng.normal(size=rows.shape)).astype(case["dtype"]))
     return parts[0], parts[1]
 
@@ -68,7 +68,7 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return the share of true neighbours, in double precision, for some of the queries."""
+    """Return the share of true neighbors, in double precision, for some of the queries."""
     if result is None:
         return {}
     items, queries = (rows.astype(np.float64) for rows in data)

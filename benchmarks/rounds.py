@@ -1,4 +1,4 @@
-"""What a round of AROMA takes on a Dask cluster, and what moving its parts takes by itself.
+"""The time of a round of AROMA on a Dask cluster, and of moving its data alone.
 
 These are the constants, and the points to check them by, of the page that computes what a large
 cluster would do. Shards of 500 triplets leave little but what a round costs besides learning; on
@@ -40,7 +40,7 @@ CASES: list[dict[str, Any]] = [
 
 
 def data(case: dict[str, Any]) -> Any:
-    """Return posts of 20 newsgroups and triplets, or parts like those of a round."""
+    """Return posts of 20 newsgroups and triplets, or data like those of a round."""
     if "parts" not in case:
         return newsgroups_triplets(case["triplets"])
     numbers = np.random.default_rng(0).random((2, 1000, 1000), np.float32)
@@ -66,7 +66,7 @@ CONTENDERS = [Contender("likewise", _prepare)]
 
 
 def _moved(client: Any, part: np.ndarray) -> dict[str, float]:
-    """Move a part as a round does, again and again, and return the median ms of each way.
+    """Move data as a round does, repeatedly, and return the median ms in each direction.
 
     A start, and what was gained since, are two arrays each, as wide as W.
     """
@@ -101,7 +101,7 @@ def _moved(client: Any, part: np.ndarray) -> dict[str, float]:
 
 
 def _put_together(numbers: np.ndarray) -> dict[str, float]:
-    """Return the seconds of what a worker does beside learning."""
+    """Return the seconds of a worker outside learning."""
     from likewise.learners.online import DiagonalState, copy_state, sum_evidence
 
     start = DiagonalState(numbers[0].copy(), np.ones_like(numbers[0]))
@@ -127,7 +127,7 @@ def _put_together(numbers: np.ndarray) -> dict[str, float]:
 
 
 def _learned(client: Any, X: Any, triplets: np.ndarray) -> dict[str, float]:
-    """Return what a triplet costs, and an update more, where all workers are at it."""
+    """Return the cost of a triplet and of an update, with all workers busy."""
     workers = client.scheduler_info()["workers"]
     rows, stream = client.scatter([X, triplets], broadcast=True)
     measured = [
@@ -138,7 +138,7 @@ def _learned(client: Any, X: Any, triplets: np.ndarray) -> dict[str, float]:
 
 
 def _rates(X: Any, triplets: np.ndarray) -> tuple[float, float]:
-    """Learn, and look without learning from triplets of no weight, in turn."""
+    """Alternate between learning and reading triplets of zero weight."""
     import likewise
 
     seconds: dict[float, list[float]] = {0.0: [], 1.0: []}
@@ -160,7 +160,7 @@ def _waited(handle: Any) -> Any:
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return what was measured of moving, or where the time of the rounds went."""
+    """Return the figures of moving data, or how the time of the rounds was spent."""
     if isinstance(result, dict):
         return result
     learner, rounds = result

@@ -27,15 +27,19 @@ from benchmarks._contender import Contender
 _SIZE = {"items": 20_000, "features": 64, "searches": 1_000}
 CASES = [{**_SIZE, "clients": 1}, {**_SIZE, "clients": 4}]
 
-_COMPARISONS, _AT_A_TIME, _PAUSE = 40_000, 100, 0.05  # so many are sent, then seconds pass
+_COMPARISONS, _AT_A_TIME, _PAUSE = (
+    40_000,
+    100,
+    0.05,
+)  # number, batch size, seconds between
 
 
 def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return items, and comparisons of them by a hidden similarity."""
     rng = np.random.default_rng(0)
-    centres = rng.normal(size=(300, case["features"]))
+    centers = rng.normal(size=(300, case["features"]))
     kinds = rng.integers(300, size=case["items"])
-    items = (centres[kinds] + rng.normal(size=(case["items"], case["features"]))).astype(np.float32)
+    items = (centers[kinds] + rng.normal(size=(case["items"], case["features"]))).astype(np.float32)
     triplets = rng.integers(case["items"], size=(2 * _COMPARISONS, 3))
     weights = np.linspace(0, 2, case["features"])
     q, a, b = (items[column] * weights for column in triplets.T)
@@ -45,7 +49,7 @@ def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Server:
-    """A server on a free port, which ends with the process that started it."""
+    """A server on a free port, which ends with its parent process."""
 
     def __init__(self, items: np.ndarray) -> None:
         import pandas as pd
@@ -67,7 +71,7 @@ class _Server:
         self.address = self._process.stdout.readline().removeprefix("serving at ").strip()
 
     def connection(self) -> HTTPConnection:
-        """Return a connection that stays open."""
+        """Return a persistent connection."""
         parts = urlsplit(self.address)
         return HTTPConnection(parts.hostname or "", parts.port, timeout=60)
 
@@ -87,7 +91,7 @@ def _ask(connection: HTTPConnection, method: str, path: str, body: Any = None) -
 
 
 def _searches(case: dict[str, Any], server: _Server) -> np.ndarray:
-    """Return the seconds that each search took."""
+    """Return the seconds of each search."""
     each = case["searches"] // case["clients"]
 
     def client(number: int) -> list[float]:
@@ -156,7 +160,7 @@ def _plain(case: dict[str, Any], data: Any) -> Any:
 
 
 def quality(case: dict[str, Any], data: Any, result: dict[str, Any]) -> dict[str, float]:
-    """Return searches a second, and how long the middle and the slowest hundredth took."""
+    """Return searches per second, and the median and 99th percentile of their time."""
     seconds = result.pop("seconds")
     return {
         "searches/s": case["clients"] / float(seconds.mean()),

@@ -1,4 +1,4 @@
-"""SiLA's epochs in blocks beside a visit at a time, and beside the products that they cannot avoid.
+"""SiLA's epochs in blocks, one visit at a time, and the matrix products alone.
 
 Early epochs have many mistakes; in a long run on the news set they become rare, and then stop.
 """
@@ -20,7 +20,7 @@ CASES = [
 
 
 def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return posts of 20 newsgroups, as tf-idf in so many dimensions, of unit length."""
+    """Return posts of 20 newsgroups, as tf-idf in a number of dimensions, of unit length."""
     folder = os.environ.get("LIKEWISE_DATA")
     if folder is None:
         raise SystemExit("LIKEWISE_DATA must name a folder with news20_counts.npz")
@@ -67,7 +67,7 @@ def _visit_by_visit(case: dict[str, Any], data: Any) -> Any:
                 scores = X @ (x @ A)
                 others = of_others[y[i]]
                 far = scores[others]
-                # At A = 0 all scores tie, and the lower rows are to be taken.
+                # At A = 0 all scores are tied, and the lower rows are taken.
                 nearest = np.argpartition(-far, _K)[:_K] if n_visits else np.arange(_K)
                 if scores[targets[i]].sum() - far[nearest].sum() <= 0:
                     d = X[targets[i]].sum(axis=0) - X[others[nearest]].sum(axis=0)
@@ -103,7 +103,7 @@ CONTENDERS = [
 
 
 def quality(case: dict[str, Any], data: Any, result: Any) -> dict[str, float]:
-    """Return the mistakes of all epochs and of the last, and a norm that tells matrices apart."""
+    """Return the mistakes of all epochs and of the last, and the norm of the matrix."""
     if result is None:
         return {}
     W, mistakes = result

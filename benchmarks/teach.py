@@ -1,4 +1,4 @@
-"""How many answers does teaching take? The most informative questions beside any questions.
+"""The number of answers that teaching needs: the most informative questions beside random ones.
 
 A simulated person is asked, by the code of the Teach page, which of two digits is more like
 a third; where both or neither are the same digit they skip. What was learned is held to digits that
@@ -20,7 +20,7 @@ _AFTER = (25, 50, 100, 200)
 
 
 def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows and labels of the items, and of others to judge by."""
+    """Return rows and labels of the items, and of others for evaluation."""
     import likewise as lw
 
     try:
@@ -85,13 +85,13 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
 
 
 def _precision(similarity: Any, X: np.ndarray, y: np.ndarray) -> float:
-    from likewise.learners._held_out import average_precisions
+    from likewise.learners.validation import average_precisions
 
     return float(average_precisions(similarity.score, X, y).mean())
 
 
 def quality(case: dict[str, Any], data: Any, result: dict[str, float]) -> dict[str, float]:
-    """Return what was measured."""
+    """Return the figures."""
     return result
 
 

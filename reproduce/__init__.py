@@ -1,4 +1,4 @@
-"""The papers' tables and figures beside ours: a module a paper.
+"""The tables and figures of the papers beside ours, one module per paper.
 
 ``python -m reproduce NAME`` runs one and writes its table, its figures and its rows as
 JSON. A module defines ``PAPER``, ``rows()`` and ``figures(rows)``; see `reproduce._frame`.

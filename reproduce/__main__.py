@@ -1,4 +1,4 @@
-"""``python -m reproduce NAME``: a paper's table with ours beside."""
+"""``python -m reproduce NAME``: the table of a paper with our figures beside it."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from reproduce._frame import known, reproduce, table
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse, reproduce, show."""
+    """Parse the arguments, run a reproduction and print its table."""
     parser = argparse.ArgumentParser(prog="python -m reproduce", description=__doc__)
     parser.add_argument("name", nargs="?", help=f"one of {', '.join(known())}")
     parser.add_argument("--folder", type=Path, default=Path("results/reproduce"))

@@ -1,4 +1,4 @@
-"""What every reproduction shares: rows of (setting, published, ours), written and drawn."""
+"""Shared by all reproductions: rows of (setting, published, ours), and their files."""
 
 import json
 import os
@@ -30,9 +30,9 @@ class Row:
     ours : float or None
         None where it could not be measured; `note` says why.
     deviation : float or None
-        Of ours, over folds or splits.
+        Of ours, over splits.
     note : str
-        What differs from the paper, or what was chosen.
+        Differences to the paper, or chosen parameters.
     """
 
     setting: str
@@ -44,7 +44,7 @@ class Row:
 
 
 class Reproduction(Protocol):
-    """What a module of this package defines."""
+    """The interface of a module of this package."""
 
     PAPER: str
 
@@ -70,9 +70,9 @@ def reproduce(
 ) -> list[Row]:
     """Run one reproduction and write NAME.json, NAME.md and its figures into `folder`.
 
-    Ctrl-C ends it early; the rows measured until then are written. With `only`, of a module whose
-    `rows` takes it, settings whose name contains that text are measured, and the other rows of an
-    earlier run in the same folder are kept.
+    Ctrl-C ends it early and writes the rows so far. With `only`, for modules whose `rows` takes it,
+    only settings whose name contains that text are measured, and other rows of an earlier run in
+    the same folder are kept.
     """
     if name not in known():
         raise unknown_name(name, "NAME", known())

@@ -1,4 +1,4 @@
-"""Straighten images of handwriting, and show rows of images."""
+"""Deskew images of handwriting, and draw rows of images."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 
 
 def deskew(images: np.ndarray) -> np.ndarray:
-    """Shear each image until its ink stands upright, and move its centre to the middle.
+    """Shear each image until its strokes are upright, and center it.
 
-    Slant is told by the second moments of the ink: x is shifted by cov(x, y)/var(y) for each row
-    away from the centre of mass. Bilinear interpolation; what leaves the image is lost.
+    The slant is that of the second moments of the ink: x is shifted by cov(x, y)/var(y) for each
+    row of distance from the center of mass. Bilinear interpolation; ink outside the image is lost.
 
     Parameters
     ----------

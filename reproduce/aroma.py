@@ -31,7 +31,7 @@ _TERMS = 1000
 _AT = (1, 10, 50)
 _CHECKPOINTS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 500_000)
 _TABLED = (10_000, 100_000, 500_000)
-_FACTORED_MOST = 100_000  # a thousand features make its triplets dear, and it is level by then
+_MAX_FACTORED = 100_000  # triplets; with a thousand features they are slow, and it has converged
 _RATES = (0.01, 0.1, 1.0, 10.0)
 _CONSTRAINTS_OF_ITML = 2_000  # of a thousand features: each moves a million numbers
 _QUERIES_AT_A_TIME = 512
@@ -41,7 +41,7 @@ _curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
 
 
 def rows(only: str | None = None) -> Iterator[Row]:
-    """Yield precisions and gains, setting by setting."""
+    """Yield precisions and gains of each setting."""
     for name, measure in _SETTINGS.items():
         if only is not None and only not in name:
             continue
@@ -52,7 +52,7 @@ def rows(only: str | None = None) -> Iterator[Row]:
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
-    """Yield precision against triplets, against r, and against answers asked for."""
+    """Yield precision against triplets, against r, and against the number of answers."""
     from matplotlib.figure import Figure
 
     for title, curves in _curves.items():
@@ -74,7 +74,7 @@ _AXES = {
 
 
 def _news(name: str) -> Iterator[Row]:
-    """Identity, OASIS with a validated C, ITML and both AROMAs on five random splits."""
+    """Yield identity, OASIS with a validated C, ITML and both forms of AROMA on five splits."""
     counts, y = _news_counts()
     found: dict[str, list[np.ndarray]] = {}
     for seed in range(_SPLITS):
@@ -118,7 +118,7 @@ def _precision_rows(
 
 @functools.cache
 def _news_counts() -> tuple[Any, np.ndarray]:
-    """Return how often each word that is no stop word occurs in each post."""
+    """Return the counts of words in each post, without stop words."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     data: Any = load("news20")
@@ -128,7 +128,7 @@ def _news_counts() -> tuple[Any, np.ndarray]:
 
 
 def _news_split(counts: Any, y: np.ndarray, seed: int) -> Split:
-    """Return a random split in the thousand terms that tell most about the group, by tf-idf."""
+    """Return a random split in tf-idf of the thousand most informative terms."""
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = np.split(order, [int(_TRAIN_SHARE * len(y))])
     terms = np.sort(np.argsort(-_information_gain(counts[train], y[train]))[:_TERMS])
@@ -144,7 +144,7 @@ def _tfidf(counts: Any, test_counts: Any) -> tuple[Any, Any]:
 
 
 def _information_gain(counts: Any, y: np.ndarray) -> np.ndarray:
-    """Return what the presence of each term tells about the class, in nats."""
+    """Return the mutual information of the presence of each term and the class, in nats."""
     classes = np.unique(y)
     present = np.vstack([np.asarray((counts[y == c] > 0).sum(axis=0)).ravel() for c in classes])
     sizes = np.bincount(np.searchsorted(classes, y))[:, None]
@@ -159,7 +159,7 @@ def _information_gain(counts: Any, y: np.ndarray) -> np.ndarray:
 
 
 def _validated_C(X: Any, y: np.ndarray, seed: int) -> float:
-    """Return the C of .1 and 1 that ranks a fifth of the training rows better."""
+    """Return the C, of 0.1 and 1, that ranks a held-out fifth of the training rows better."""
     held = np.random.default_rng(seed).random(len(y)) < 0.2
 
     def precision(C: float) -> float:
@@ -172,12 +172,12 @@ def _validated_C(X: Any, y: np.ndarray, seed: int) -> float:
 def _along_the_way(
     method: str, learner: Any, split: Split, seed: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield test precisions at the tabled numbers of triplets; the first split also draws."""
+    """Yield test precisions at the tabulated numbers of triplets; the first split is drawn."""
     X, y, X_test, y_test = split
     source, rng = LabelTriplets(y), np.random.default_rng(seed)
     seen = 0
     for n in _CHECKPOINTS:
-        if isinstance(learner, AROMA) and learner.covariance == "factored" and n > _FACTORED_MOST:
+        if isinstance(learner, AROMA) and learner.covariance == "factored" and n > _MAX_FACTORED:
             return
         learner.partial_fit_triplets(source.draw(n - seen, rng), X)
         seen = n
@@ -235,7 +235,7 @@ def _itml(split: Split) -> np.ndarray | str:
     )
     try:
         with _renamed_argument(metric_learn._util), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it has not converged: the note says so
+            warnings.simplefilter("ignore")  # the note says that it has not converged
             learner.fit(X.toarray().astype(np.float64), y)
             learned = as_similarity(learner)
     except TypeError as error:
@@ -245,7 +245,7 @@ def _itml(split: Split) -> np.ndarray | str:
 
 @contextmanager
 def _renamed_argument(module: Any) -> Iterator[None]:
-    """Let metric-learn 0.7.0 run: scikit-learn 1.8 has renamed the argument `force_all_finite`."""
+    """Adapt metric-learn 0.7.0 to scikit-learn 1.8, which renamed `force_all_finite`."""
     names = ("check_array", "check_X_y")
     originals = {name: getattr(module, name) for name in names}
 
@@ -265,7 +265,7 @@ def _renamed_argument(module: Any) -> Iterator[None]:
 
 
 def _images(name: str) -> Iterator[Row]:
-    """Bags of visual words of ten classes, in tf-idf, five random splits."""
+    """Yield figures on bags of visual words of ten classes, in tf-idf, on five random splits."""
     data = load("caltech10_office_surf")
     learners = {
         "OASIS": lambda seed: OASIS(random_state=seed),
@@ -292,12 +292,12 @@ def _images(name: str) -> Iterator[Row]:
 
 
 def _scifact(name: str) -> Iterator[Row]:
-    """Learn from the claims meant for training, measure on those meant for testing."""
+    """Learn from the training claims, measure on the test claims."""
     yield from _retrieval(name, [load_texts("scifact_minilm")] * 3)
 
 
 def _cranfield(name: str) -> Iterator[Row]:
-    """Learn from four fifths of the queries, measure on the other, in turn."""
+    """Learn from four fifths of the queries, measure on the other fifth, for each fifth."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.model_selection import KFold
 
@@ -318,7 +318,7 @@ def _retrieval(name: str, runs: list[Texts]) -> Iterator[Row]:
         "factored AROMA": lambda seed: AROMA("factored", random_state=seed),
     }
     if runs[0].queries.shape[1] > _TERMS:
-        del learners["factored AROMA"]  # dense matrices of all terms, at every block
+        del learners["factored AROMA"]  # needs dense matrices of all terms for every block
     found: dict[str, list[np.ndarray]] = {}
     kept: dict[str, int] = {}
     for seed, texts in enumerate(runs):
@@ -340,7 +340,7 @@ def _retrieval(name: str, runs: list[Texts]) -> Iterator[Row]:
 
 
 def _merging(name: str) -> Iterator[Row]:
-    """Learn on shards and merge them, in rounds, beside one run on everything."""
+    """Learn on shards and merge them in rounds, beside one run on all triplets."""
     X, y, X_test, y_test = _usps()
     n_triplets, n_rounds = 50_000, 10
     triplets = LabelTriplets(y).draw(n_triplets, np.random.default_rng(0))
@@ -360,7 +360,7 @@ def _merging(name: str) -> Iterator[Row]:
 
 
 def _teaching(name: str) -> Iterator[Row]:
-    """Ask for the most informative comparisons or for any, and count the answers."""
+    """Compare the most informative questions with random ones by the number of answers."""
     X, y, X_test, y_test = _usps(most=1500)
     asked, at_a_time, n_candidates, n_seeds = 1200, 20, 3000, 3
     curves: dict[str, list[list[float]]] = {"most informative": [], "any": []}

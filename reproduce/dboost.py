@@ -1,4 +1,4 @@
-"""DBoost beside nearest neighbours and the rivals of its paper, all from the same dissimilarities.
+"""DBoost, nearest neighbors and the other methods of its paper, on the same distances.
 
 Every method gets only the matrices of dissimilarities, training × training and test × training,
 and whatever it has to choose it chooses within the training part.
@@ -14,14 +14,14 @@ import numpy as np
 from likewise.exceptions import DatasetUnavailableError, MissingExtraError
 from likewise.similarities import as_similarity, dissimilarities
 from likewise.similarities.distances import TangentDistance, quantize
-from reproduce._by_dissimilarity import METHODS, Split
 from reproduce._datasets import load
+from reproduce._distance_methods import METHODS, Split
 from reproduce._frame import Row
 
 PAPER = "Wang, Yang and Feng: On Learning with Dissimilarity Functions (2007); errors in %"
 
 _FOLDS = 5
-# The sets of which the mean is taken; the Monks, satimage and letter have splits of their own.
+# The sets of the mean; the Monks, satimage and letter have their own splits.
 _FIFTEEN = (
     "iris_uci",
     "wine",
@@ -43,7 +43,7 @@ _FIFTEEN = (
 
 @dataclass(frozen=True)
 class Setting:
-    """Dissimilarities under one protocol; `published` has errors by method."""
+    """Distances under one protocol; `published` has errors by method."""
 
     name: str
     splits: Callable[[], Iterator[Split]]
@@ -53,7 +53,7 @@ class Setting:
 
 
 def rows(only: str = "") -> Iterator[Row]:
-    """Yield the errors, setting by setting; of settings with `only` in their name."""
+    """Yield the errors of each setting with `only` in its name."""
     of_fifteen: dict[str, list[float]] = {}
     for setting in _SETTINGS:
         if only.lower() not in setting.name.lower():
@@ -79,7 +79,7 @@ def rows(only: str = "") -> Iterator[Row]:
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
-    """Yield the errors on the sets of the paper, and on USPS in levels and noise, as bars."""
+    """Yield bar charts of the errors on the sets of the paper, and on USPS by levels and noise."""
     for title, prefix in (("uci", "UCI"), ("usps", "USPS"), ("others", "strings and series")):
         chosen = [row for row in rows if row.ours is not None and row.setting.startswith(prefix)]
         if chosen:
@@ -125,7 +125,7 @@ def _compared(dissimilarity: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> S
 
 
 def _folds(name: str) -> Iterator[Split]:
-    """Yield five-fold splits by Euclid; columns in units of the training part."""
+    """Yield five splits of Euclidean distances, with columns scaled by the training part."""
     from sklearn.model_selection import StratifiedKFold
 
     data = load(name)
@@ -137,7 +137,7 @@ def _folds(name: str) -> Iterator[Split]:
 
 
 def _own_split(name: str) -> Iterator[Split]:
-    """Yield the one split that a set comes with, by Euclid; of nominal codes one column each."""
+    """Yield the split of the set, by Euclidean distance; nominal codes are one-hot."""
     data = load(name)
     X, X_test = data.X, data.X_test
     if "X_onehot" in data.extra:
@@ -162,7 +162,7 @@ def _digits(dissimilarity: Any, noise: float = 0.0, n_train: int = 2_000) -> Ite
 
 
 def _all_digits() -> Iterator[Split]:
-    """Yield the whole of USPS by tangent distance to training rows, for neighbours alone."""
+    """Yield all of USPS by tangent distance to training rows, for nearest neighbors only."""
     data = load("usps")
     found = TangentDistance().distance(data.X_test, data.X)
     yield np.empty((len(data.y), 0)), data.y, found, np.asarray(data.y_test)

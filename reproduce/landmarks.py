@@ -22,7 +22,7 @@ PAPER = (
     "(CMU-CS-09-107, 2009); % right"
 )
 
-# Tables 5.1 and 6.3. Webmaster, 582 × 1406 (82.0, 71.8, 72.5, 69.9, 81.2), is not to be had.
+# Tables 5.1 and 6.3. Webmaster, 582 × 1406 (82.0, 71.8, 72.5, 69.9, 81.2), is not available.
 _METHODS = ("Winnow", "SVM", "NN", "SIM", "Winnow+SIM")
 _PUBLISHED = {
     "Congress": (93.79, 94.93, 90.8, 90.90, 92.24),
@@ -32,11 +32,11 @@ _PUBLISHED = {
     "USPS": (71.85, 74.21, 92.0, 86.72, 88.57),
     "Credit+Digit1": (72.41, 51.74, 75.46, 74.25, 83.95),
 }
-_TRIALS, _LABELLED, _LANDMARKS = 10, 100, 200
+_TRIALS, _N_LABELED, _LANDMARKS = 10, 100, 200
 _CIRCLE_LABELS = (10, 20, 50, 100, 200, 400)
 _FEATURES = (32, 128, 512, 2048, 8192)
 
-Split = tuple[np.ndarray, np.ndarray]  # which rows have a label, and which are tested
+Split = tuple[np.ndarray, np.ndarray]  # rows with a label, and test rows
 _curves: dict[str, Any] = {}
 
 
@@ -48,7 +48,7 @@ def rows() -> Iterator[Row]:
         except DatasetUnavailableError as error:
             yield Row(name, "all", None, None, note=str(error))
             continue
-        note = f"{X.shape[0]} × {X.shape[1]}; {_TRIALS} splits, {_LABELLED} labels"
+        note = f"{X.shape[0]} × {X.shape[1]}; {_TRIALS} splits, {_N_LABELED} labels"
         yield from _measured(name, X, y, list(_random_splits(y)), note)
     yield from _book_splits()
     yield from _circle()
@@ -58,7 +58,7 @@ def rows() -> Iterator[Row]:
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
-    """Yield Table 5.1 as bars, the curves on Circle, goodness, and mistakes by features."""
+    """Yield Table 5.1 as bars, the curves on Circle, goodness, and mistakes against features."""
     from matplotlib.figure import Figure
 
     tables = [row for row in rows if row.setting in _PUBLISHED and row.ours is not None]
@@ -118,7 +118,7 @@ def _table(name: str) -> tuple[Any, np.ndarray]:
 def _random_splits(y: np.ndarray) -> Iterator[Split]:
     for seed in range(_TRIALS):
         order = np.random.default_rng(seed).permutation(len(y))
-        yield order[:_LABELLED], order[_LABELLED:]
+        yield order[:_N_LABELED], order[_N_LABELED:]
 
 
 def _measured(
@@ -127,15 +127,15 @@ def _measured(
     published = dict(zip(_METHODS, _PUBLISHED.get(name, ()), strict=False))
     for method, predict in (methods or _PREDICTORS).items():
         right = [
-            100 * np.mean(predict(X, y, labelled, tested, seed) == y[tested])
-            for seed, (labelled, tested) in enumerate(splits)
+            100 * np.mean(predict(X, y, labeled, tested, seed) == y[tested])
+            for seed, (labeled, tested) in enumerate(splits)
         ]
         mean, deviation = float(np.mean(right)), float(np.std(right))
         yield Row(name, method, published.get(method), mean, deviation, note)
 
 
 def _booleans(X: Any) -> Any:
-    """Return native features as booleans, without columns that are constant."""
+    """Return native features as booleans, without constant columns."""
     dense = X.toarray() if hasattr(X, "toarray") else X
     varying = X[:, np.flatnonzero(np.ptp(dense, axis=0))]
     return MedianBinarizer().fit_transform(varying)
@@ -157,70 +157,70 @@ def _joined(native: Any, similar: np.ndarray) -> Any:
     return hstack([native, csr_array(similar)], format="csr")
 
 
-def _trained(classifier: Any, features: Any, y: Any, labelled: Any, tested: Any) -> np.ndarray:
-    return classifier.fit(features[labelled], y[labelled]).predict(features[tested])
+def _trained(classifier: Any, features: Any, y: Any, labeled: Any, tested: Any) -> np.ndarray:
+    return classifier.fit(features[labeled], y[labeled]).predict(features[tested])
 
 
-def _winnow(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
-    return _trained(BalancedWinnow(), _booleans(X), y, labelled, tested)
+def _winnow(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
+    return _trained(BalancedWinnow(), _booleans(X), y, labeled, tested)
 
 
-def _sim(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
-    return _trained(BalancedWinnow(), _landmarks(X, seed, boolean=0.1), y, labelled, tested)
+def _sim(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
+    return _trained(BalancedWinnow(), _landmarks(X, seed, boolean=0.1), y, labeled, tested)
 
 
-def _both(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
+def _both(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
     features = _joined(_booleans(X), _landmarks(X, seed, boolean=0.1))
-    return _trained(BalancedWinnow(), features, y, labelled, tested)
+    return _trained(BalancedWinnow(), features, y, labeled, tested)
 
 
-def _nearest(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
-    return _trained(SimilarityClassifier(n_neighbors=1), X, y, labelled, tested)
+def _nearest(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
+    return _trained(SimilarityClassifier(n_neighbors=1), X, y, labeled, tested)
 
 
-def _svm(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
+def _svm(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
     from sklearn.svm import SVC
 
     # SVMlight's standard settings: a linear kernel, and C = 1 / the mean of |x|².
-    known = X[labelled]
+    known = X[labeled]
     squares = known.multiply(known).sum(axis=1) if hasattr(known, "multiply") else (known**2).sum(1)
-    return _trained(SVC(kernel="linear", C=1 / np.mean(squares)), X, y, labelled, tested)
+    return _trained(SVC(kernel="linear", C=1 / np.mean(squares)), X, y, labeled, tested)
 
 
-def _chosen(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
+def _chosen(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
     return _semi_supervised(
         SimilarityFeatureClassifier(random_state=seed, n_landmarks=_LANDMARKS),
         X,
         y,
-        labelled,
+        labeled,
         tested,
     )
 
 
-def _semi_supervised(model: Any, X: Any, y: Any, labelled: Any, tested: Any) -> np.ndarray:
-    """Fit on all rows, those without a label at −1."""
+def _semi_supervised(model: Any, X: Any, y: Any, labeled: Any, tested: Any) -> np.ndarray:
+    """Fit on all rows; −1 marks rows without a label."""
     known = np.full(len(y), -1)
-    known[labelled] = y[labelled]
+    known[labeled] = y[labeled]
     return model.fit(X, known).predict(X[tested])
 
 
-def _spreading(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
+def _spreading(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
     from sklearn.semi_supervised import LabelSpreading
 
     dense = X.toarray() if hasattr(X, "toarray") else X
     model = LabelSpreading(kernel="knn", n_neighbors=7, max_iter=200)
-    with np.errstate(invalid="ignore"):  # rows that no label reaches
-        return _semi_supervised(model, dense, y, labelled, tested)
+    with np.errstate(invalid="ignore"):  # rows that are not connected to a label
+        return _semi_supervised(model, dense, y, labeled, tested)
 
 
-def _self_training(X: Any, y: Any, labelled: Any, tested: Any, seed: int) -> np.ndarray:
+def _self_training(X: Any, y: Any, labeled: Any, tested: Any, seed: int) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     model = SelfTrainingClassifier(make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000)))
-    return _semi_supervised(model, X, y, labelled, tested)
+    return _semi_supervised(model, X, y, labeled, tested)
 
 
 _PREDICTORS: dict[str, Callable[..., np.ndarray]] = {
@@ -249,25 +249,25 @@ def _book_splits() -> Iterator[Row]:
             X, y = data.X.astype(np.float64), np.unique(data.y, return_inverse=True)[1]
             chosen = np.asarray(data.extra[f"labeled{n_labels}"], dtype=np.int64)
             every = np.arange(len(y))
-            splits = [(labelled, np.setdiff1d(every, labelled)) for labelled in chosen]
+            splits = [(labeled, np.setdiff1d(every, labeled)) for labeled in chosen]
             setting = f"{name}, {n_labels} labels"
             note = f"the book's {len(splits)} splits"
             yield from _measured(setting, X, y, splits, note, methods)
 
 
 def _circle() -> Iterator[Row]:
-    """Yield the accuracy on Circle against the number of labels, native and ranked features."""
+    """Yield the accuracy of native and ranked features on Circle by the number of labels."""
     found: dict[str, list[list[float]]] = {"native": [], "similarity": []}
     for n_labels in _CIRCLE_LABELS:
         right: dict[str, list[float]] = {"native": [], "similarity": []}
         for seed in range(20):
             data = datasets.circle(1000, random_state=seed)
-            labelled, tested = np.arange(n_labels), np.arange(n_labels, 1000)
+            labeled, tested = np.arange(n_labels), np.arange(n_labels, 1000)
             for kind, features in {
                 "native": data.X,
                 "similarity": _landmarks(data.X, seed),
             }.items():
-                predicted = _trained(BalancedWinnow(), features, data.y, labelled, tested)
+                predicted = _trained(BalancedWinnow(), features, data.y, labeled, tested)
                 right[kind].append(100 * float(np.mean(predicted == data.y[tested])))
         for kind, values in right.items():
             mean, deviation = float(np.mean(values)), float(np.std(values))
@@ -323,7 +323,7 @@ def _goodness() -> Iterator[Row]:
 
 
 def _irrelevant_features() -> Iterator[Row]:
-    """Yield the mistakes of Winnow and of the Perceptron as features that say nothing are added."""
+    """Yield the mistakes of Winnow and the Perceptron by the number of irrelevant features."""
     found: dict[str, list[float]] = {"Winnow": [], "Perceptron": []}
     for n_features in _FEATURES:
         mistakes: dict[str, list[int]] = {"Winnow": [], "Perceptron": []}
@@ -336,7 +336,7 @@ def _irrelevant_features() -> Iterator[Row]:
             mistakes["Perceptron"].append(_perceptron_mistakes(X, y))
         for method, counts in mistakes.items():
             found[method].append(float(np.mean(counts)))
-            note = "mistakes in one pass over 2,000 rows of signs, labelled by a majority of three"
+            note = "mistakes in one pass over 2,000 rows of signs, labeled by a majority of three"
             setting = f"{n_features} features"
             deviation = float(np.std(counts))
             yield Row(setting, f"{method}, mistakes", None, found[method][-1], deviation, note)
@@ -348,7 +348,7 @@ def _irrelevant_features() -> Iterator[Row]:
 
 
 def _perceptron_mistakes(X: np.ndarray, y: np.ndarray) -> int:
-    """Return how often Rosenblatt's rule changes its weights in one pass."""
+    """Return the number of updates of Rosenblatt's rule in one pass."""
     weights, intercept, mistakes = np.zeros(X.shape[1]), 0.0, 0
     for row, sign in zip(X, np.where(y, 1.0, -1.0), strict=True):
         if sign * (row @ weights + intercept) <= 0:

@@ -1,4 +1,4 @@
-"""LMNN: test errors of nearest neighbours before and after, beside NCA, LDA and an SVM."""
+"""LMNN: test errors of nearest neighbors before and after, beside NCA, LDA and an SVM."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ PAPER = (
     "Classification (2005); errors in %"
 )
 
-# scikit-learn's NCA holds a matrix of all pairs of training rows several times over, and its time
-# grows with their number squared as well.
+# scikit-learn's NCA holds several matrices of all pairs of training rows, and its time grows with
+# the square of their number.
 _MOST_ROWS_FOR_NCA = 5_000
 _K = 3
 _PICTURES_SHOWN = 6
@@ -43,7 +43,7 @@ class Setting:
 
 
 def rows() -> Iterator[Row]:
-    """Yield the errors, setting by setting."""
+    """Yield the errors of each setting."""
     for setting in _SETTINGS:
         try:
             splits = list(setting.splits())
@@ -64,7 +64,7 @@ def rows() -> Iterator[Row]:
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
-    """Yield the errors as bars, and pictures whose neighbours changed."""
+    """Yield the errors as bars, and images whose neighbors changed."""
     from matplotlib.figure import Figure
 
     measured = [row for row in rows if row.ours is not None]
@@ -92,7 +92,7 @@ def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
 def _errors(
     setting: Setting, splits: list[Split], fitted: list[LMNN]
 ) -> dict[str, list[float] | str]:
-    """Return the errors of every method on every split, or why there are none."""
+    """Return the errors of every method on every split, or the reason for their absence."""
     learned = [model.similarity_ for model in fitted]
     found: dict[str, list[float] | str] = {
         "Euclid": [_nearest_error("euclidean", split) for split in splits],
@@ -141,7 +141,7 @@ def _svm_error(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndar
 
 
 def _standardised(name: str, n_splits: int) -> Iterator[Split]:
-    """Yield random splits, 70 % to train on, stratified; columns in units of the training part."""
+    """Yield stratified random splits, 70 % for training, with columns scaled by that part."""
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import StandardScaler
 
@@ -156,7 +156,7 @@ def _standardised(name: str, n_splits: int) -> Iterator[Split]:
 
 
 def _fixed(name: str, n_components: int | None = None, straighten: bool = False) -> Iterator[Split]:
-    """Yield the one split the set comes with, after PCA where it is asked for."""
+    """Yield the split of the set, optionally after PCA."""
     data = load(name)
     X, X_test = (np.asarray(part, dtype=np.float32) for part in (data.X, data.X_test))
     if straighten:
@@ -179,7 +179,7 @@ def _reduced(X: Any, y: Any, X_test: Any, y_test: Any, n_components: int | None)
 
 
 def _faces() -> Iterator[Split]:
-    """Yield ten splits with seven pictures a person to train on, in 30 dimensions."""
+    """Yield ten splits with seven training images per person, in 30 dimensions."""
     data = load("orl")
     X = data.X.astype(np.float32)
     for train, test in _face_rows():
@@ -195,7 +195,7 @@ def _face_rows() -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _news() -> Iterator[Split]:
-    """Yield one random split, 70 % to train on, of tf-idf in 200 dimensions."""
+    """Yield one random split, 70 % for training, of tf-idf in 200 dimensions."""
     from scipy.sparse import vstack
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfTransformer
@@ -214,7 +214,7 @@ def _news() -> Iterator[Split]:
 
 
 def _changed_neighbors(setting: Setting, split: Split, fitted: LMNN) -> Any:
-    """Return a figure of test images whose nearest neighbour became one of their own class."""
+    """Return a figure of test images whose nearest neighbor changed to their own class."""
     X, y, X_test, y_test = split
     before = as_similarity("euclidean").neighbors(X_test, X, 1).ids[:, 0]
     after = fitted.similarity_.neighbors(X_test, X, 1).ids[:, 0]

@@ -1,4 +1,4 @@
-"""SiLA: Tables 1 and 2, and Figure 1, of similarity learning for nearest neighbours.
+"""SiLA: Tables 1 and 2, and Figure 1, of similarity learning for nearest neighbors.
 
 The paper defines forms of Dice's and Jaccard's coefficients too, and measures neither: here they
 are, beside their bases, on votes.
@@ -57,7 +57,7 @@ _SEEDS = range(5)
 _NEWS_DOCUMENTS, _NEWS_TRAINING, _NEWS_DIMENSIONS = 4561, 2281, 200
 _NEWS_NOTE = "which 4,561 posts the paper kept is not known: drawn at random here"
 
-# What is learned: the forms, where each starts, and for how long; ours, the paper does not say.
+# The forms, their starts and numbers of epochs; our choice, since the paper does not state them.
 _FORMS = (("square", "zero"), ("symmetric", "zero"), ("diagonal", "base"))
 _LEARNED_NEIGHBORS = {
     "balance": (1, 3),
@@ -75,7 +75,7 @@ _curves: dict[int, np.ndarray] = {}
 
 
 def rows(only: str = "") -> Iterator[Row]:
-    """Yield Table 1, Table 2, Dice and Jaccard, and where Figure 1 ends; of sets named `only`."""
+    """Yield Table 1, Table 2, Dice and Jaccard, and the end of Figure 1, for sets named `only`."""
     wanted = [name for name in _EPOCHS if only.lower() in name]
     for name, published in _PUBLISHED.items():
         if name not in wanted:
@@ -97,7 +97,7 @@ def rows(only: str = "") -> Iterator[Row]:
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
-    """Yield Table 1 as bars, published beside ours, and Figure 1 where it was run."""
+    """Yield Table 1 as bars, published beside ours, and Figure 1 if it was run."""
     from matplotlib.figure import Figure
 
     measured = [row for row in rows if row.ours is not None and row.setting in _PUBLISHED]
@@ -125,7 +125,7 @@ def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
 
 
 def _folds(name: str) -> Iterator[Split]:
-    """Yield five-fold splits of raw attributes, for each seed."""
+    """Yield five splits of raw attributes for each seed."""
     from sklearn.model_selection import StratifiedKFold
 
     data = load(name)
@@ -136,7 +136,7 @@ def _folds(name: str) -> Iterator[Split]:
 
 
 def _news() -> Iterator[Split]:
-    """Yield random halves of as many posts as the paper had, in 200 dimensions."""
+    """Yield random halves of as many posts as in the paper, in 200 dimensions."""
     from scipy.sparse import vstack
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfTransformer
@@ -209,7 +209,7 @@ def _best_row(
     accuracy: np.ndarray,
     neighbors: tuple[int, ...],
 ) -> Row:
-    """Return the row of the k with the best mean over the splits, as the paper chose it."""
+    """Return the row of the k with the best mean over the splits, as in the paper."""
     best = accuracy.mean(axis=0).argmax()
     note = f"k={neighbors[best]}, {len(accuracy)} splits"
     if setting == "news":
@@ -219,7 +219,7 @@ def _best_row(
 
 
 def _one_against_rest(similarity: str, X: Any, y: Any, X_test: Any, y_test: Any) -> list[float]:
-    """Return the accuracy of each k, averaged over one binary problem a class.
+    """Return the accuracy of each k, averaged over one binary problem per class.
 
     The neighbours are the same in every one of them, so they are searched once.
     """
@@ -237,7 +237,7 @@ def _binary_accuracy(votes: np.ndarray, truth: np.ndarray) -> float:
 
 
 def _average(split: Split, similarities: list[Any], rule: str, k: int) -> float:
-    """Return the accuracy averaged over one binary problem a class, each by its own similarity."""
+    """Return the accuracy averaged over binary problems, one per class and similarity."""
     X, y, X_test, y_test = split
     right = []
     for c, similarity in enumerate(similarities):
@@ -264,7 +264,7 @@ def _all_classes(name: str, published: dict[str, float], splits: list[Split]) ->
 
 
 def _presence(name: str) -> Iterator[Row]:
-    """Yield Dice's and Jaccard's coefficients and what is learned from them, on the same folds."""
+    """Yield the Dice and Jaccard coefficients before and after learning, on the same splits."""
     try:
         splits = list(_folds(name))
     except DatasetUnavailableError as error:
@@ -293,7 +293,7 @@ def _accuracy(split: Split, k: int, **classifier: Any) -> float:
 
 
 def _long_run(name: str) -> Iterator[Row]:
-    """Yield the accuracy at the end of Figure 1, and keep the curves for it."""
+    """Yield the accuracy at the end of Figure 1, and keep the curves for the figure."""
     splits = list(_folds(name))[:5]
     for k in (1, 3):
         points = np.zeros((len(_CURVE), 2))

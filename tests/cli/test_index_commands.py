@@ -44,7 +44,7 @@ def test_queries_can_be_numbers_or_rows_of_a_table(run, flowers, built):
     code, _, err = run("index", "search", built, "--queries", flowers / "items.parquet",
                        "--query", "row 3")  # fmt: skip
     assert code == 2
-    assert "--model is needed" in err
+    assert "--queries needs --model" in err
 
 
 def test_fields_are_kept_for_conditions(run, flowers):

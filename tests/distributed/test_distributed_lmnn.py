@@ -80,7 +80,7 @@ def test_cost_gradient_and_bound_are_sums_over_groups(some, pieces, small_groups
         strict=True,
     ):
         assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    assert in_blocks.renew(L, most=1) == np.inf
+    assert in_blocks.renew(L, max_pairs=1) == np.inf
     assert several.n_impostors == one.n_impostors
 
 

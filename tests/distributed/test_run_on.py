@@ -242,7 +242,7 @@ def test_a_part_of_a_mapped_file_is_that_part(client, folder, digits):
     assert_array_equal(found.ids, expected.ids)
 
 
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 def test_a_grid_search_runs_on_the_dask_backend_of_joblib(client, digits):
     import joblib
     from sklearn.model_selection import GridSearchCV

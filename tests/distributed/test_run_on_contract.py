@@ -14,7 +14,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 @pytest.mark.filterwarnings("ignore:there are too few queries to hold some out:UserWarning")
 @pytest.mark.filterwarnings("ignore:n_landmarks is:UserWarning")
 @pytest.mark.filterwarnings("ignore:fewer than .* rows in class:UserWarning")

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from likewise.exceptions import DatasetUnavailableError
 from reproduce import Row, __main__, dboost, reproduce
-from reproduce import _by_dissimilarity as methods
+from reproduce import _distance_methods as methods
 
 EARLIER = [Row("USPS, 2 levels", "NN", None, 71.0), Row("UCI wine", "NN", None, 99.0)]
 
@@ -88,7 +88,7 @@ def test_dboost_chooses_within_the_training_part(monkeypatch):
     monkeypatch.setattr(methods, "_CHOICES", few)
     split = next(dboost._folds("wine"))
     for most_rows in (len(split[1]), len(split[1]) - 1):
-        monkeypatch.setattr(methods, "_ROWS_FOR_FOLDS", most_rows)
+        monkeypatch.setattr(methods, "_MAX_CROSS_VALIDATED", most_rows)
         found = methods._boosted_tuned(*split)
         assert list(found) == ["DBoost", "DBoost, choices together"]
         assert max(found.values()) < 0.15

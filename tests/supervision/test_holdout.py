@@ -84,7 +84,7 @@ def test_the_given_grades_are_left_as_they_are(rng):
 def test_pairs_are_learned_from_as_their_grades_are(rng):
     holdout = HoldOut.random(10, 12, rng)
     queries, items = (part.ravel() for part in np.indices((10, 12)))
-    pairs = holdout.learns_from(queries, items, 3).reshape(10, 12)
+    pairs = holdout.in_training(queries, items, 3).reshape(10, 12)
     assert_array_equal(pairs, holdout.training(csr_array(np.ones((10, 12))), 3).toarray() > 0)
 
 

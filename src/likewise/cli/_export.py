@@ -1,4 +1,4 @@
-"""``likewise export``: write a model for an engine of one's own."""
+"""``likewise export``: write a model for another search engine."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,13 +14,14 @@ def command(
     model: Annotated[str, typer.Argument(help="A model file.")],
     to: Annotated[str, typer.Option(help="numpy, faiss, usearch or pgvector.")],
     items: Annotated[
-        str | None, typer.Option(help="The table of the items; without it only queries' side.")
+        str | None,
+        typer.Option(help="The table of the items, to be written as well."),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")] = Path(
         "export"
     ),
 ) -> None:
-    """Write what another program needs to search by a model, and a page that says how."""
+    """Write the files that another program needs to search by a model, with instructions."""
     from likewise.cli._inputs import ids_of, offsets_of, open_model
     from likewise.index import export
     from likewise.tables import read_table
@@ -33,5 +34,5 @@ def command(
     show.result(
         {"to": to, "files": [str(path) for path in written]},
         *(str(path) for path in written),
-        f"{output / 'README.md'} says how to search with it.",
+        f"{output / 'README.md'} shows how to search with them.",
     )

@@ -12,7 +12,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Store items, and find those most alike to a query.",
+    help="Store items, and find those most similar to a query.",
 )
 
 Index = Annotated[str, typer.Argument(help="An index file.")]
@@ -39,7 +39,7 @@ def build(
         list[str], typer.Option(help="Keep a column beside the items, for --where (repeatable).")
     ] = [],  # noqa: B006 (typer reads the default from here)
 ) -> None:
-    """Put the items of a table into an index."""
+    """Build an index from a table of items."""
     from likewise import Index as IndexOfItems
     from likewise import show_progress
     from likewise.cli._inputs import check_places, ids_of, no_column, offsets_of, open_model
@@ -67,8 +67,8 @@ def build(
             {name: source.rows.column(name).to_pylist() for name in field},
         )
     index.save(output)
-    told = _told(index)
-    show.result({**told, "index": str(output)}, *_lines(told), f"written to {output}")
+    summary = _summary(index)
+    show.result({**summary, "index": str(output)}, *_lines(summary), f"written to {output}")
 
 
 @app.command()
@@ -85,19 +85,19 @@ def search(
     ],
     model: Model = None,
     queries: Queries = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many to find.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of items to find.")] = 10,
     where: Annotated[
         list[str], typer.Option(help="Only items with field=value (repeatable).")
     ] = [],  # noqa: B006
 ) -> None:
-    """Find the items most alike to a query."""
+    """Find the items most similar to a query."""
     from likewise.evaluation import Table
 
     opened = _open(index)
-    found = opened.search(_query(opened, query, model, queries), k, _conditions(where)).row(0)
+    matches = opened.search(_query(opened, query, model, queries), k, _conditions(where)).row(0)
     show.result(
-        {"query": query, "matches": [{"id": i, "score": score} for i, score in found]},
-        Table(("id", "score"), [(str(i), f"{score:.4f}") for i, score in found]),
+        {"query": query, "matches": [{"id": i, "score": score} for i, score in matches]},
+        Table(("id", "score"), [(str(i), f"{score:.4f}") for i, score in matches]),
     )
 
 
@@ -106,14 +106,14 @@ def search(
 def tune(
     show: Show,
     index: Index,
-    recall: Annotated[float, typer.Option(help="The share of the best to be found.")] = 0.95,
+    recall: Annotated[float, typer.Option(help="The share of the best items to find.")] = 0.95,
     model: Model = None,
     queries: Queries = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="The best how many.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of best items.")] = 10,
 ) -> None:
-    """Find the least effort that serves a recall, and keep it in the file."""
+    """Set the minimum effort that reaches a recall, in the file."""
     opened = _open(index)
-    tuning = opened.tune(recall, _rows_of(model, queries), k)
+    tuning = opened.tune(recall, _query_rows(model, queries), k)
     opened.save(index)
     show.result(
         {
@@ -133,14 +133,14 @@ def check(
     index: Index,
     model: Model = None,
     queries: Queries = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="The best how many.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of best items.")] = 10,
 ) -> None:
-    """Say what an index holds, and which share of the best items it finds."""
+    """Show the contents of an index, and the share of the best items that it finds."""
     opened = _open(index)
-    told = _told(opened)
+    summary = _summary(opened)
     if len(opened):
-        told["served_recall"] = opened.served_recall(_rows_of(model, queries), k)
-    show.result(told, *_lines(told))
+        summary["served_recall"] = opened.served_recall(_query_rows(model, queries), k)
+    show.result(summary, *_lines(summary))
 
 
 def _open(path: str) -> Any:
@@ -153,7 +153,7 @@ def _open(path: str) -> Any:
     return opened
 
 
-def _told(index: Any) -> dict[str, Any]:
+def _summary(index: Any) -> dict[str, Any]:
     return {
         "items": len(index),
         "engine": index.engine,
@@ -164,44 +164,44 @@ def _told(index: Any) -> dict[str, Any]:
     }
 
 
-def _lines(told: dict[str, Any]) -> list[str]:
+def _lines(summary: dict[str, Any]) -> list[str]:
     lines = [
-        f"{told['items']} items, by {told['similarity']}",
-        f"engine {told['engine']}: {told['reason']}",
-        "every search is exact" if told["exact"] else f"approximate, effort {told['effort']}",
+        f"{summary['items']} items, by {summary['similarity']}",
+        f"engine {summary['engine']}: {summary['reason']}",
+        "every search is exact" if summary["exact"] else f"approximate, effort {summary['effort']}",
     ]
-    if "served_recall" in told:
-        lines.append(f"served recall: {told['served_recall']:.4f}")
+    if "served_recall" in summary:
+        lines.append(f"served recall: {summary['served_recall']:.4f}")
     return lines
 
 
-def _query(index: Any, said: str, model: str | None, queries: str | None) -> Any:
-    """Return what was asked for: a stored id, numbers, or a row that the model reads."""
+def _query(index: Any, text: str, model: str | None, queries: str | None) -> Any:
+    """Return the query: a stored id, numbers, or a row for the model to read."""
     from likewise.cli._inputs import find_row, open_model, row_of, typed_row
     from likewise.tables import read_table
 
     if queries is not None:
         if model is None:
-            raise WrongUse("--queries is a table, and --model is needed to read it.")
+            raise WrongUse("--queries needs --model, which reads the table.")
         table = read_table(queries)
         opened = open_model(model, table.rows)
         columns = opened.query_columns or opened.columns
-        return opened.transform_queries(row_of(table, find_row(table, columns.id_, said)))
-    if said.lstrip().startswith("["):
+        return opened.transform_queries(row_of(table, find_row(table, columns.id_, text)))
+    if text.lstrip().startswith("["):
         try:
-            return [json.loads(said)]
+            return [json.loads(text)]
         except ValueError as error:
             raise WrongUse(f"--query is not a JSON list: {error}.") from error
-    name = said.removeprefix("id ")
+    name = text.removeprefix("id ")
     stored = [i for i in (name, int(name) if name.isdecimal() else name) if i in index]
     if stored or model is None:
         return stored[0] if stored else name
     opened = open_model(model)
-    typed = typed_row(opened.query_columns or opened.columns, said)
+    typed = typed_row(opened.query_columns or opened.columns, text)
     return name if typed is None else opened.transform_queries(typed)
 
 
-def _rows_of(model: str | None, queries: str | None) -> Any:
+def _query_rows(model: str | None, queries: str | None) -> Any:
     from likewise.cli._inputs import open_model
     from likewise.tables import read_table
 
@@ -209,24 +209,24 @@ def _rows_of(model: str | None, queries: str | None) -> Any:
         return None
     table = read_table(queries)
     if model is None:
-        raise WrongUse("--queries is a table, and --model is needed to read it.")
+        raise WrongUse("--queries needs --model, which reads the table.")
     return open_model(model, table.rows).transform_queries(table.rows)
 
 
 def _conditions(where: list[str]) -> dict[str, Any] | None:
     conditions: dict[str, Any] = {}
-    for said in where:
-        name, equals, value = said.partition("=")
+    for condition in where:
+        name, equals, value = condition.partition("=")
         if not equals:
-            raise WrongUse(f"--where must be field=value, but {said!r} was given.")
-        conditions.setdefault(name, []).extend(_readings(value))
+            raise WrongUse(f"--where must be field=value, but {condition!r} was given.")
+        conditions.setdefault(name, []).extend(_possible_values(value))
     return conditions or None
 
 
-def _readings(value: str) -> list[Any]:
-    """Return what a value may be: its text, and the number or boolean that it spells."""
+def _possible_values(value: str) -> list[Any]:
+    """Return the text of a value, and the number or boolean that it may stand for."""
     try:
-        spelt = json.loads(value)
+        parsed = json.loads(value)
     except ValueError:
         return [value]
-    return [value, spelt] if isinstance(spelt, int | float | bool) else [value]
+    return [value, parsed] if isinstance(parsed, int | float | bool) else [value]

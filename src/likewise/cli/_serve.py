@@ -1,4 +1,4 @@
-"""``likewise serve``: search, learn and explain over HTTP."""
+"""``likewise serve``: search, learn from feedback and explain over HTTP."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,41 +14,37 @@ def command(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     items: Annotated[
         str | None,
-        typer.Option(help="The table of the items: a column id, the rest as the model knows it."),
+        typer.Option(help="Table of the items: a column id, and the columns of the model."),
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option(help="A file or postgresql://...; by default a file beside the model."),
+        typer.Option(help="A file, or postgresql://...; by default a file beside the model."),
     ] = None,
-    schema: Annotated[str, typer.Option(help="Of a PostgreSQL store, one a model.")] = "likewise",
-    host: Annotated[str, typer.Option(help="Where to listen; elsewhere a token is needed.")] = (
+    schema: Annotated[str, typer.Option(help="Schema of a PostgreSQL store.")] = "likewise",
+    host: Annotated[str, typer.Option(help="Address to listen on; a public one needs a token.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.")] = 8000,
     token: Annotated[
         str | None,
-        typer.Option(envvar="LIKEWISE_TOKEN", help="What every request must bring."),
+        typer.Option(envvar="LIKEWISE_TOKEN", help="Token that every request must send."),
     ] = None,
-    engine: Annotated[str, typer.Option(help="What searches: auto, exact, faiss, usearch.")] = (
+    engine: Annotated[str, typer.Option(help="Search engine: auto, exact, faiss or usearch.")] = (
         "auto"
     ),
     image_shape: Annotated[
-        str | None, typer.Option(help="Height and width, such as 8x8, if the numbers are pixels.")
+        str | None, typer.Option(help="Height and width of items that are images, such as 8x8.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="A column that is shown, and not compared.")
+        str | None, typer.Option(help="A column that is shown and not compared.")
     ] = None,
-    learner: Annotated[
-        str, typer.Option(help="What learns from feedback: ridge or aroma.")
-    ] = "ridge",
-    r: Annotated[
-        float, typer.Option(help="Of aroma: noise of a comparison; more learns more slowly.")
-    ] = 10.0,
+    learner: Annotated[str, typer.Option(help="Learner of feedback: ridge or aroma.")] = "ridge",
+    r: Annotated[float, typer.Option(help="AROMA's r: larger values learn more slowly.")] = 10.0,
     feedback_rate: Annotated[
-        float, typer.Option(help="Requests with feedback a second that a client may send.")
+        float, typer.Option(help="Limit of a client's feedback requests per second.")
     ] = 200.0,
 ) -> None:
-    """Search, learn from feedback and show what was learned, over HTTP."""
+    """Serve a model over HTTP: search, learn from feedback, explain."""
     from likewise.cli._options import shape
     from likewise.server import Settings, serve
 

@@ -259,16 +259,16 @@ class DistributedImpostorSearch:
             parts = [_cut(given, group) for group in margins.groups]
             margins.set_impostors([self._executor.share(part) for part in parts], len(given[1]))
 
-    def renew(self, L: np.ndarray, *, most: int | None = None) -> float:
+    def renew(self, L: np.ndarray, *, max_pairs: int | None = None) -> float:
         """Find the impostors under `L`; return the plain objective, over all rows.
 
-        Where there are more than `most`, the list stays as it was and infinity is returned.
+        Where there are more than `max_pairs`, the list stays as it was and infinity is returned.
         """
         if self._labels is not None:
-            pairs = self._pairs(L, most)
+            pairs = self._pairs(L, max_pairs)
             counts = [self._executor.submit(count_pairs, found) for found in pairs.values()]
             n_impostors = sum(self._executor.result(count) for count in counts)
-            if most is not None and n_impostors > most:
+            if max_pairs is not None and n_impostors > max_pairs:
                 return np.inf
             lists = [
                 self._executor.submit(
@@ -279,7 +279,7 @@ class DistributedImpostorSearch:
             self._margins.set_impostors(lists, int(n_impostors))
         return self._margins.cost(L)
 
-    def _pairs(self, L: np.ndarray, most: int | None) -> dict[tuple[int, ...], Handle]:
+    def _pairs(self, L: np.ndarray, max_pairs: int | None) -> dict[tuple[int, ...], Handle]:
         """Return the tasks that compare two blocks of rows each, by the bounds of the blocks."""
         submit, sent = self._executor.submit, self._executor.share(L)
         near = [submit(reach_part, part, sent) for part in self._margins.without_impostors]
@@ -298,7 +298,7 @@ class DistributedImpostorSearch:
                     self._columns,
                     self._sent,
                     reach,
-                    most,
+                    max_pairs,
                 )
         return found
 
@@ -354,11 +354,11 @@ def impostor_part(
     columns: Columns,
     labels: np.ndarray,
     reach: np.ndarray,
-    most: int | None,
+    max_pairs: int | None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """List the impostors among two blocks of rows."""
     Z, Z_others = _mapped(rows, L, columns), _mapped(others, L, columns)
-    return impostor_pairs(Z, Z_others, first, first_other, labels, reach, most)
+    return impostor_pairs(Z, Z_others, first, first_other, labels, reach, max_pairs)
 
 
 def _mapped(rows: Any, L: np.ndarray, columns: Columns) -> np.ndarray:

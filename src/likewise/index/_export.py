@@ -1,4 +1,4 @@
-"""A similarity and its items for an engine of one's own, to be used without likewise."""
+"""Export of a similarity and its items, for search engines without likewise."""
 
 import json
 import os
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from likewise._validation import check_choice, is_sparse, n_rows
+from likewise._validation import check_choice, n_rows
 from likewise.exceptions import NotFoldableError, require_extra
 from likewise.index._checks import check_ids, check_items
 from likewise.index._fold_plan import FoldPlan, fold_plan
 from likewise.index._offsets import ActiveOffsets, check_offsets
 from likewise.index._pgvector import PGVECTOR_OPERATORS
-from likewise.index.engines import ALL_METRICS, ENGINES
-from likewise.similarities import Bilinear, ItemOffsets, Mahalanobis, Metric, Similarity
+from likewise.index.engines import ALL_METRICS, ENGINES, USEARCH_METRICS
+from likewise.similarities import Bilinear, ItemOffsets, Mahalanobis, Metric, Similarity, to_dense
 
 _METRICS: dict[str, tuple[Metric, ...]] = {
     "numpy": ALL_METRICS,
@@ -33,35 +33,34 @@ def export(
     items: Any = None,
     offsets: ItemOffsets | None = None,
 ) -> list[Path]:
-    """Write what another program needs to search by a similarity, and a page that says how.
+    """Write the files that another program needs to search by a similarity, with instructions.
 
     Parameters
     ----------
     similarity : Bilinear or Mahalanobis
-        One that folds.
+        A similarity that folds.
     folder : str or path-like
-        Made if it is not there; files of the same names are replaced.
+        Created if missing; files of the same names are replaced.
     to : {"numpy", "faiss", "usearch", "pgvector"}
     ids, items : optional
-        Without them only the query's side is written.
+        Without them only the map of queries is written.
     offsets : ItemOffsets, optional
-        Moves the items that it knows before they are written.
+        Offsets that move items before they are written.
 
     Returns
     -------
     list of Path
-        The files that were written.
+        The written files.
     """
     check_choice(to, "to", _METRICS)
     if not isinstance(similarity, Bilinear | Mahalanobis):
         raise NotFoldableError(
-            f"similarity is {similarity!r}, which does not fold into another engine: serve it by "
-            "an Index."
+            f"similarity is {similarity!r}, which does not fold into another engine: use an Index."
         )
     plan = fold_plan(similarity, "auto", None, _METRICS[to], to)
     if plan.reranks:
         raise NotFoldableError(
-            f"norm {similarity.norm!r} does not fold into another engine: serve it by an Index."  # type: ignore[union-attr]
+            f"norm {similarity.norm!r} does not fold into another engine: use an Index."  # type: ignore[union-attr]
         )
     check_offsets(offsets, similarity, None)
     rows = None
@@ -70,7 +69,7 @@ def export(
         rows = check_items(similarity, items, len(names))
         check_offsets(offsets, similarity, rows.shape[1])
         rows, _ = ActiveOffsets(offsets).apply(names, rows, similarity)
-        rows = np.asarray(_dense(plan.fold_items(rows)), np.float32)
+        rows = np.asarray(to_dense(plan.fold_items(rows)), np.float32)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written = [_save_array(target / "fold.npy", _query_map(plan))]
@@ -81,12 +80,8 @@ def export(
     return [*written, page]
 
 
-def _dense(rows: Any) -> np.ndarray:
-    return rows.toarray() if is_sparse(rows) else rows
-
-
 def _query_map(plan: FoldPlan) -> np.ndarray:
-    """Return what a query is multiplied by."""
+    """Return the matrix that a query is multiplied by."""
     similarity = plan.similarity
     if isinstance(similarity, Mahalanobis):
         return similarity.L.T
@@ -121,8 +116,7 @@ def _faiss(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> li
 
 def _usearch(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
     usearch = require_extra("usearch.index", "usearch", "an export to usearch")
-    metric = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}[plan.metric]
-    index = usearch.Index(ndim=rows.shape[1], metric=metric, dtype="f32")
+    index = usearch.Index(ndim=rows.shape[1], metric=USEARCH_METRICS[plan.metric], dtype="f32")
     index.add(np.arange(len(rows), dtype=np.uint64), rows)
     path = folder / "items.usearch"
     index.save(str(path))
@@ -140,15 +134,15 @@ def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) ->
         file.write("copy items (id, embedding) from stdin;\n")
         for identifier, row in zip(ids, rows, strict=True):
             numbers = ",".join(f"{value:.9g}" for value in row.tolist())
-            file.write(f"{_copied(identifier)}\t[{numbers}]\n")
+            file.write(f"{_copy_escaped(identifier)}\t[{numbers}]\n")
         file.write("\\.\n")
         index_class = PGVECTOR_OPERATORS[plan.metric].index_class
         file.write(f"create index on items using hnsw (embedding {index_class});\n")
     return [path]
 
 
-def _copied(identifier: Any) -> str:
-    """Return an id as COPY reads it."""
+def _copy_escaped(identifier: Any) -> str:
+    """Return an id with the escapes of PostgreSQL's COPY."""
     text = str(identifier).replace("\\", "\\\\")
     return text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
@@ -162,89 +156,70 @@ _WRITERS: dict[str, Callable[..., list[Path]]] = {
 
 
 def _page(plan: FoldPlan, to: str, *, with_items: bool) -> str:
-    fold = _query_map(plan)
-    times = "query @ fold" if fold.ndim == 2 else "query * fold"
-    lines = [
-        f"# {plan.similarity!r}, for {to}",
-        "",
-        f"The engine computes: {plan.metric.replace('_', ' ')}. Multiply each query before it "
-        "is sent:",
-        "",
-        "```python",
-        "import json",
-        "import numpy as np",
-        "",
-        'fold = np.load("fold.npy")',
-        "query = ...  # one row of numbers",
-        f"folded = ({times}).astype(np.float32)",
-        *(_SEARCHES[to](plan) if with_items else []),
-        "```",
-        "",
-        _ITEMS[plan.stored],
-        "",
-    ]
-    return "\n".join(lines)
+    search = _SEARCHES[to].format(
+        scores=_SCORES[plan.metric], operator=PGVECTOR_OPERATORS[plan.metric].symbol
+    )
+    return _PAGE.format(
+        similarity=plan.similarity,
+        to=to,
+        metric=plan.metric.replace("_", " "),
+        times="@" if _query_map(plan).ndim == 2 else "*",
+        search=search if with_items else "",
+        stored=_STORED[plan.stored],
+    )
 
 
-_ITEMS = {
-    "given": "Items are stored as they are, and stay so when something new is learned: only "
-    "`fold.npy` changes.",
-    "unit": "Items are stored at unit length, and stay so when something new is learned: only "
-    "`fold.npy` changes.",
-    "folded": "Items are stored mapped by what was learned: when something new is learned they "
-    "must be written again.",
+_PAGE = """# {similarity!r}, for {to}
+
+Metric of the engine: {metric}. Multiply each query before a search:
+
+```python
+import json
+import numpy as np
+
+fold = np.load("fold.npy")
+query = ...  # one row of numbers
+folded = (query {times} fold).astype(np.float32)
+{search}```
+
+{stored}
+"""
+
+_STORED = {
+    "given": "Items are stored as given. A new similarity changes only `fold.npy`.",
+    "unit": "Items are stored at unit length. A new similarity changes only `fold.npy`.",
+    "folded": "Items are stored mapped by the similarity. For a new one, export them again.",
 }
 
+_SCORES: dict[Metric, str] = {
+    "inner_product": "items @ folded",
+    "cosine": "items @ folded / np.maximum(np.linalg.norm(items, axis=1), 1e-30)",
+    "euclidean": "-np.linalg.norm(items - folded, axis=1)",
+}
 
-def _numpy_search(plan: FoldPlan) -> list[str]:
-    scores = {
-        "inner_product": "items @ folded",
-        "cosine": "items @ folded / np.maximum(np.linalg.norm(items, axis=1), 1e-30)",
-        "euclidean": "-np.linalg.norm(items - folded, axis=1)",
-    }[plan.metric]
-    return [
-        'items, ids = np.load("items.npy"), json.load(open("ids.json"))',
-        f"scores = {scores}",
-        "print([ids[i] for i in np.argsort(-scores)[:10]])",
-    ]
+_SEARCHES = {
+    "numpy": """items, ids = np.load("items.npy"), json.load(open("ids.json"))
+scores = {scores}
+print([ids[i] for i in np.argsort(-scores)[:10]])
+""",
+    "faiss": """import faiss
 
+index, ids = faiss.read_index("items.faiss"), json.load(open("ids.json"))
+values, rows = index.search(folded[None], 10)
+print([ids[i] for i in rows[0]])
+""",
+    "usearch": """from usearch.index import Index
 
-def _faiss_search(plan: FoldPlan) -> list[str]:
-    return [
-        "import faiss",
-        "",
-        'index, ids = faiss.read_index("items.faiss"), json.load(open("ids.json"))',
-        "values, rows = index.search(folded[None], 10)",
-        "print([ids[i] for i in rows[0]])",
-    ]
+index, ids = Index.restore("items.usearch", view=True), json.load(open("ids.json"))
+print([ids[i] for i in index.search(folded, 10).keys])
+""",
+    "pgvector": """# once: psql -f items.sql
+import psycopg
+from pgvector.psycopg import register_vector
 
-
-def _usearch_search(plan: FoldPlan) -> list[str]:
-    return [
-        "from usearch.index import Index",
-        "",
-        'index, ids = Index.restore("items.usearch", view=True), json.load(open("ids.json"))',
-        "print([ids[i] for i in index.search(folded, 10).keys])",
-    ]
-
-
-def _pgvector_search(plan: FoldPlan) -> list[str]:
-    operator = PGVECTOR_OPERATORS[plan.metric].symbol
-    return [
-        "# once: psql -f items.sql",
-        "import psycopg",
-        "from pgvector.psycopg import register_vector",
-        "",
-        'db = psycopg.connect("postgresql://...")',
-        "register_vector(db)",
-        f'query = "select id from items order by embedding {operator} %s limit 10"',
-        "print(db.execute(query, (folded,)).fetchall())",
-    ]
-
-
-_SEARCHES: dict[str, Callable[[FoldPlan], list[str]]] = {
-    "numpy": _numpy_search,
-    "faiss": _faiss_search,
-    "usearch": _usearch_search,
-    "pgvector": _pgvector_search,
+db = psycopg.connect("postgresql://...")
+register_vector(db)
+query = "select id from items order by embedding {operator} %s limit 10"
+print(db.execute(query, (folded,)).fetchall())
+""",
 }

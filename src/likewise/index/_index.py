@@ -11,17 +11,17 @@ from likewise import _files
 from likewise._validation import check_choice, check_number, check_whole_number
 from likewise.index._checks import check_ids, check_items
 from likewise.index._offsets import check_offsets
-from likewise.index._snapshot import Snapshot
+from likewise.index._snapshot import IndexReader, Snapshot
 from likewise.index._tuning import Tuning, tune
 from likewise.index._where import Where, check_fields
 from likewise.index.engines import ENGINES, EngineOptions
 from likewise.index.stores import OutdatedSnapshotError, Store, open_store
-from likewise.similarities import ItemOffsets, Matches, Similarity, as_similarity
+from likewise.similarities import ItemOffsets, Matches, as_similarity
 
 _N_CANDIDATES = 100
 
 
-class Index:
+class Index(IndexReader):
     """Items under ids, and a search for those most similar to a query.
 
     Parameters
@@ -107,53 +107,6 @@ class Index:
         number = check_whole_number(n_candidates, "n_candidates")
         with self._lock:
             self._snapshot = replace(self._snapshot, n_candidates=number)
-
-    @property
-    def similarity(self) -> Similarity:
-        """The similarity that scores items."""
-        return self._snapshot.similarity
-
-    @property
-    def engine(self) -> str:
-        """Name of the engine that searches."""
-        return self._snapshot.engine
-
-    @property
-    def reason(self) -> str:
-        """Why that engine was chosen."""
-        return self._snapshot.reason
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every search returns the best items."""
-        return self._snapshot.is_exact
-
-    @property
-    def effort(self) -> int | None:
-        """How thorough the engine searches; None if it is exact.
-
-        The number of cells that faiss visits, or of candidates that a search of a graph keeps.
-        """
-        return self._snapshot.effort
-
-    @property
-    def offsets(self) -> ItemOffsets | None:
-        """The offsets that were set last."""
-        return self._snapshot.offsets
-
-    @property
-    def ids(self) -> list[Any]:
-        """The ids of all items, in insertion order."""
-        return self._snapshot.ids
-
-    def __len__(self) -> int:
-        return len(self._snapshot)
-
-    def __contains__(self, identifier: object) -> bool:
-        return identifier in self._snapshot
-
-    def __repr__(self) -> str:
-        return f"Index({len(self)} items, engine={self.engine!r}, {self.similarity!r})"
 
     def add(self, ids: Any, items: Any, fields: Mapping[str, Any] | None = None) -> "Index":
         """Store new items.
@@ -256,13 +209,6 @@ class Index:
         check_offsets(offsets, self.similarity, width)
         return offsets
 
-    def items(self, ids: Any) -> Any:
-        """Return stored items as they were given, without their offsets.
-
-        faiss and usearch keep items in single precision.
-        """
-        return self._snapshot.items(ids)
-
     def search(self, queries: Any, k: int = 10, where: Where = None) -> Matches:
         """Find the `k` most similar items of each query.
 
@@ -290,17 +236,6 @@ class Index:
                 with self._lock:  # wait for a swap in progress, and search again
                     if snapshot is self._snapshot:
                         raise
-
-    def served_recall(self, queries: Any = None, k: int = 10) -> float:
-        """Return the share of the `k` best items that a search finds, on average.
-
-        Parameters
-        ----------
-        queries : rows of queries, or stored ids, optional
-            Real queries give the best estimate. By default some stored items are used.
-        k : int, default=10
-        """
-        return self._snapshot.served_recall(queries, k)
 
     def tune(self, recall: float = 0.95, queries: Any = None, k: int = 10) -> Tuning:
         """Set the minimum effort with which searches reach a recall.

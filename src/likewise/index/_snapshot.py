@@ -1,5 +1,6 @@
 """An immutable state of an index, which answers a search from beginning to end."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +19,94 @@ from likewise.similarities import ItemOffsets, Matches, Similarity
 _N_SAMPLED = 500  # stored items that serve as queries if none are given
 
 
-@dataclass(frozen=True, eq=False)
-class Snapshot:
+class IndexReader(ABC):
+    """The read-only attributes and methods of an index and of its snapshots."""
+
+    @property
+    @abstractmethod
+    def snapshot(self) -> "Snapshot":
+        """The index as it is now, for searches that later changes must not affect."""
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity that scores items."""
+        return self.snapshot.store.plan.similarity
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that searches."""
+        return self.snapshot.store.engine_name
+
+    @property
+    def reason(self) -> str:
+        """Why that engine was chosen."""
+        return self.snapshot.store.reason
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every search returns the best items."""
+        with self.snapshot.store.reading() as reader:
+            return reader.is_exact and not reader.plan.reranks
+
+    @property
+    def effort(self) -> int | None:
+        """How thorough the engine searches; None if it is exact.
+
+        The number of cells that faiss visits, or of candidates that a search of a graph keeps.
+        """
+        return self.snapshot.store.effort
+
+    @property
+    def offsets(self) -> ItemOffsets | None:
+        """The offsets that were set last."""
+        return self.snapshot.store.offsets.offsets
+
+    @property
+    def ids(self) -> list[Any]:
+        """The ids of all items, in insertion order."""
+        with self.snapshot.store.reading() as reader:
+            return reader.ids
+
+    def __len__(self) -> int:
+        with self.snapshot.store.reading() as reader:
+            return len(reader)
+
+    def __contains__(self, identifier: object) -> bool:
+        if not is_id(identifier):
+            return False
+        with self.snapshot.store.reading() as reader:
+            return bool(reader.known([identifier]))
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}({len(self)} items, engine={self.engine!r}, {self.similarity!r})"
+
+    def items(self, ids: Any) -> Any:
+        """Return stored items as they were given, without their offsets.
+
+        faiss and usearch keep items in single precision.
+        """
+        listed = check_ids(ids)
+        with self.snapshot.store.reading() as reader:
+            refuse_unknown(listed, reader)
+            return reader.originals(reader.slots_of(listed))
+
+    def served_recall(self, queries: Any = None, k: int = 10) -> float:
+        """Return the share of the `k` best items that a search finds, on average.
+
+        Parameters
+        ----------
+        queries : rows of queries, or stored ids, optional
+            Real queries give the best estimate. By default some stored items are used.
+        k : int, default=10
+        """
+        snapshot = self.snapshot
+        with snapshot.searching(queries, check_whole_number(k, "k")) as search:
+            return search.recall(search.truth(), snapshot.n_candidates)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Snapshot(IndexReader):
     """An index between two changes, for searches; `Index.snapshot` returns the current one.
 
     Later changes of the index do not change it. A table in PostgreSQL is shared with other
@@ -38,56 +125,9 @@ class Snapshot:
     n_candidates: int
 
     @property
-    def similarity(self) -> Similarity:
-        """The similarity that scores items."""
-        return self.store.plan.similarity
-
-    @property
-    def engine(self) -> str:
-        """Name of the engine that searches."""
-        return self.store.engine_name
-
-    @property
-    def reason(self) -> str:
-        """Why that engine was chosen."""
-        return self.store.reason
-
-    @property
-    def effort(self) -> int | None:
-        """How thorough the engine searches; None if it is exact."""
-        return self.store.effort
-
-    @property
-    def offsets(self) -> ItemOffsets | None:
-        """The offsets that were set last."""
-        return self.store.offsets.offsets
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every search returns the best items."""
-        with self.store.reading() as reader:
-            return reader.is_exact and not reader.plan.reranks
-
-    @property
-    def ids(self) -> list[Any]:
-        """The ids of all items, in insertion order."""
-        with self.store.reading() as reader:
-            return reader.ids
-
-    def __len__(self) -> int:
-        with self.store.reading() as reader:
-            return len(reader)
-
-    def __contains__(self, identifier: object) -> bool:
-        with self.store.reading() as reader:
-            return is_id(identifier) and bool(reader.known([identifier]))
-
-    def items(self, ids: Any) -> Any:
-        """Return stored items as they were given; see `Index.items`."""
-        listed = check_ids(ids)
-        with self.store.reading() as reader:
-            refuse_unknown(listed, reader)
-            return reader.originals(reader.slots_of(listed))
+    def snapshot(self) -> "Snapshot":
+        """The snapshot itself."""
+        return self
 
     def search(self, queries: Any, k: int = 10, where: Where = None) -> Matches:
         """Find the `k` most similar items of each query; see `Index.search`."""
@@ -97,12 +137,6 @@ class Snapshot:
             slots, scores = search.best(search.reader.allowed(where), self.n_candidates)
             ids = search.reader.ids_of(slots)
         return Matches(*_padded(ids, scores, k))
-
-    def served_recall(self, queries: Any = None, k: int = 10) -> float:
-        """Return the mean recall of searches; see `Index.served_recall`."""
-        k = check_whole_number(k, "k")
-        with self.searching(queries, k) as search:
-            return search.recall(search.truth(), self.n_candidates)
 
     @contextmanager
     def searching(self, queries: Any, k: int) -> Iterator["Searching"]:

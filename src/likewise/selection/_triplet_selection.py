@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from likewise.evaluation import Table
-from likewise.learners import ERRORS_TO_PASS, FEWEST_QUERIES, Outcome
+from likewise.learners import MIN_GAIN_IN_ERRORS, MIN_QUERIES, Outcome
 
 START = "start"
 KINDS = ("overall", "seen", "new")
@@ -129,16 +129,16 @@ def start_kept(title: str, outcomes: Mapping[str, Outcome], *, left_its_start: b
     """Return the verdict where no learner beats the start."""
     overall, new = outcomes["overall"], outcomes["new"]
     gain = overall.learned - overall.start
-    if overall.n < FEWEST_QUERIES:
-        why = f"fewer than {FEWEST_QUERIES} queries are not enough to decide"
+    if overall.n < MIN_QUERIES:
+        why = f"fewer than {MIN_QUERIES} queries are not enough to decide"
     elif not left_its_start:
         why = f"in every split {title} kept the start itself"
     elif gain <= 0:
         why = "no learner improves held-out queries"
-    elif new.n >= FEWEST_QUERIES and new.learned - new.start < -new.error:
+    elif new.n >= MIN_QUERIES and new.learned - new.start < -new.error:
         why = "no learner that improves held-out queries spares new items"
     else:
-        why = f"a gain must exceed {ERRORS_TO_PASS} standard errors"
+        why = f"a gain must exceed {MIN_GAIN_IN_ERRORS} standard errors"
     return f"Kept the start: {_figures(title, outcomes)}; {why}."
 
 

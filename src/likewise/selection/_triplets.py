@@ -368,14 +368,14 @@ def _splits(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield masks of the training and test triplets of each split that has both."""
     for split in range(n_splits):
-        train = hold.learns_from(triplets[:, 0], triplets[:, 1], split)
+        train = hold.in_training(triplets[:, 0], triplets[:, 1], split)
         test = hold.queries[triplets[:, 0]] == split
         if train.any() and test.any():
             yield train, test
 
 
 def _held_out(triplets: np.ndarray, seen: np.ndarray, Q: Rows, P: Rows) -> HeldOutTriplets:
-    return HeldOutTriplets(triplets, seen, Q, P, most=None)
+    return HeldOutTriplets(triplets, seen, Q, P, max_triplets=None)
 
 
 def _stored(learner: Any, P: Rows) -> Rows:

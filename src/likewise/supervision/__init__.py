@@ -1,6 +1,7 @@
 """Supervision as row numbers: targets, triplets and relevance from labels, clicks and pairs."""
 
 from likewise.supervision._holdout import N_SPLITS, HoldOut, relevant_items
+from likewise.supervision._pairs import relevance_from_pairs
 from likewise.supervision._sampling import (
     LabelTriplets,
     RelevanceTriplets,
@@ -15,6 +16,7 @@ from likewise.supervision._triplets import (
     COLUMNS,
     WEIGHT,
     TripletStream,
+    check_triplet_rows,
     check_triplets,
     check_weights,
     read_file,
@@ -33,11 +35,13 @@ __all__ = [
     "best_of_class",
     "check_relevance",
     "check_targets",
+    "check_triplet_rows",
     "check_triplets",
     "check_weights",
     "click_triplets",
     "position_weights",
     "read_file",
+    "relevance_from_pairs",
     "relevant_items",
     "target_neighbors",
     "targets_of",

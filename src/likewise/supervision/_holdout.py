@@ -1,9 +1,10 @@
 """Hold-out splits by query and by item."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from likewise._validation import Rows
 
 N_SPLITS = 5
 
@@ -56,22 +57,22 @@ class HoldOut:
         queries = draw(n_queries)
         return cls(queries, queries if same else draw(n_items))
 
-    def training(self, grades: Any, split: int) -> Any:
+    def training(self, grades: Rows, split: int) -> Rows:
         """Return the training grades of a split, as a CSR array of the same shape."""
         from scipy.sparse import csr_array
 
         rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
-        kept = self.learns_from(rows, grades.indices, split)
+        kept = self.in_training(rows, grades.indices, split)
         return csr_array(
             (grades.data[kept], (rows[kept], grades.indices[kept])), shape=grades.shape
         )
 
-    def learns_from(self, queries: np.ndarray, items: np.ndarray, split: int) -> np.ndarray:
+    def in_training(self, queries: np.ndarray, items: np.ndarray, split: int) -> np.ndarray:
         """Return a mask of the pairs of a query and an item that are training pairs of a split."""
         return (self.queries[queries] != split) & (self.items[items] != split)
 
 
-def relevant_items(grades: Any) -> np.ndarray:
+def relevant_items(grades: Rows) -> np.ndarray:
     """Return a mask of the items that are relevant to some query."""
     relevant = np.zeros(grades.shape[1], dtype=bool)
     relevant[grades.indices[grades.data > 0]] = True

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from likewise._validation import (
+    Rows,
     check_choice,
     check_classes,
     check_number,
@@ -230,7 +231,7 @@ def _lowest_grades(grades: Any, n_items: int) -> np.ndarray:
 
 def check_relevance(
     relevance: Any, queries: Any = None, items: Any = None, *, name: str = "relevance"
-) -> Any:
+) -> Rows:
     """Return grades as a CSR array of finite nonnegative numbers with sorted columns."""
     from scipy.sparse import csr_array
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from likewise._threads import slices
-from likewise._validation import check_same_length, n_rows
+from likewise._validation import Rows, check_rows, check_same_length, is_sparse, n_rows, take
 from likewise.exceptions import require_extra
 
 COLUMNS = ("query", "closer", "farther")
 WEIGHT = "weight"
 _ROWS_PER_BLOCK = 65_536
+_ROWS_PER_CHECK = 1024
 
 
 def check_triplets(
@@ -136,6 +137,23 @@ class TripletStream:
             triplets, weights = triplets.astype(np.int64), check_weights(weights, triplets)
             for block in slices(len(triplets), size):
                 yield triplets[block], weights[block]
+
+
+def check_triplet_rows(stream: TripletStream, queries: Rows, items: Rows | None) -> None:
+    """Refuse NaN and infinity in all rows or, for few triplets, in the rows of the triplets."""
+    if len(stream) >= queries.shape[0] + (0 if items is None else items.shape[0]):
+        check_rows(queries, "queries")
+        if items is not None:
+            check_rows(items, "items")
+        return
+    for triplets, _ in stream.blocks(_ROWS_PER_CHECK):
+        sides = [(queries, triplets[:, 0], "queries"), (items, triplets[:, 1:].ravel(), "items")]
+        if items is None:
+            sides = [(queries, triplets.ravel(), "queries")]
+        for rows, index, name in sides:
+            used = take(rows, np.unique(index))
+            if not np.isfinite(used.data if is_sparse(used) else used).all():
+                check_rows(rows, name)  # names the row
 
 
 def triplets_of(triplets: Any) -> tuple[Any, np.ndarray | None]:

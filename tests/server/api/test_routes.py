@@ -240,7 +240,7 @@ def test_items_come_in_pages_and_are_looked_for(http):
     assert {item["label"] for item in found["items"]} == {"digit 7"}
 
 
-def test_neighbours_show_what_moved(http):
+def test_neighbors_show_what_moved(http):
     answer = http.get("/v1/explore/neighbours/d5", params={"k": 5}).json()
     assert [near["rank"] for near in answer["base"]] == [1, 2, 3, 4, 5]
     ranks = {near["item"]["id"]: near["rank"] for near in answer["learned"]}

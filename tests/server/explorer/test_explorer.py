@@ -18,7 +18,7 @@ def test_every_page_opens_without_a_message_and_fits(browser, servers, name, loo
     with Visit(browser, servers[name], **LOOKS[look]) as visit:
         for route in PAGES:
             page = visit.open(route)
-            page.wait_for_load_state("networkidle")
+            visit.until("() => !document.querySelector('.waiting')")
             assert page.locator("h1").inner_text().lower() == route
             assert page.locator("nav a[aria-current=page]").inner_text().lower() == route
             assert page.evaluate(OVERFLOW) <= 0, route
@@ -34,19 +34,19 @@ def test_each_kind_is_shown_as_what_it_is(browser, servers):
     }
     for name, what in expected.items():
         with Visit(browser, servers[name], **LOOKS["light"]) as visit:
-            page = visit.open("neighbours")
+            page = visit.open("neighbors")
             assert page.locator(what).count() == 20, name
     with Visit(browser, servers["digits"], **LOOKS["light"]) as visit:
         widths = "[...document.querySelectorAll('.near img')].map(image => image.naturalWidth)"
-        assert set(visit.open("neighbours").evaluate(widths)) == {8}
+        assert set(visit.open("neighbors").evaluate(widths)) == {8}
 
 
-def test_neighbours_say_what_moved_and_the_server_agrees(browser, servers):
+def test_neighbors_say_what_moved_and_the_server_agrees(browser, servers):
     with (
         Visit(browser, servers["digits"], **LOOKS["light"]) as visit,
         servers["digits"].client() as client,
     ):
-        page = visit.open("neighbours/digit-003")
+        page = visit.open("neighbors/digit-003")
         version = client.models().live
         expected = [m.id for m in client.search(id="digit-003", k=10).matches]
         assert page.locator(".side.after .near .name").all_inner_texts() == expected
@@ -65,7 +65,7 @@ def test_neighbours_say_what_moved_and_the_server_agrees(browser, servers):
 @pytest.mark.parametrize("name", SETS)
 def test_why_shows_terms_that_sum_to_the_scores(browser, servers, name):
     with Visit(browser, servers[name], **LOOKS["light"]) as visit:
-        page = visit.open("neighbours")
+        page = visit.open("neighbors")
         asks = page.locator(".side.after .near button").first
         asks.click()
         page.wait_for_selector(".why")
@@ -87,7 +87,7 @@ def _number(text):
 
 def test_an_item_is_found_by_typing_and_by_keyboard_alone(browser, servers):
     with Visit(browser, servers["digits"], **LOOKS["light"]) as visit:
-        page = visit.open("neighbours")
+        page = visit.open("neighbors")
         box = page.get_by_role("combobox", name="Find an item")
         box.fill("digit-21")
         page.wait_for_selector("#found-7 >> text=digit-217")
@@ -98,7 +98,7 @@ def test_an_item_is_found_by_typing_and_by_keyboard_alone(browser, servers):
         assert box.get_attribute("aria-activedescendant") == "found-1"
         box.press("Enter")
         page.wait_for_selector("h2:has-text('digit-211')")
-        assert page.url.endswith("#/neighbours/digit-211")
+        assert page.url.endswith("#/neighbors/digit-211")
         page.get_by_role("combobox", name="Find an item").fill("no such thing")
         page.wait_for_selector(".found >> text=No item")
         page.get_by_role("button", name="Random item").click()
@@ -106,15 +106,15 @@ def test_an_item_is_found_by_typing_and_by_keyboard_alone(browser, servers):
         assert visit.untroubled()
 
 
-def test_a_text_of_ones_own_finds_neighbours(browser, servers):
+def test_a_text_of_ones_own_finds_neighbors(browser, servers):
     words = "petal and sepal of the iris?"
     with (
         Visit(browser, servers["sentences"], **LOOKS["light"]) as visit,
         servers["sentences"].client() as client,
     ):
-        page = visit.open("neighbours")
+        page = visit.open("neighbors")
         page.get_by_role("combobox", name="Find an item").fill(words)
-        page.get_by_role("button", name="Search with these words").click()
+        page.get_by_role("button", name="Search by this text").click()
         page.wait_for_selector("h2:has-text('Your text')")
         assert page.locator(".asked blockquote").inner_text() == words
         for which, version in (("before", 1), ("after", None)):
@@ -142,14 +142,14 @@ def test_ten_comparisons_are_taught_by_keyboard_and_one_is_undone(browser, serve
         assert "Skipped" in asked
         assert client.feedback_state().acknowledged == before + 10
         said = _press(visit, "u")
-        assert "Taken back: left" in said
+        assert "Undone: left" in said
         rows = client.export().splitlines()
         assert len(rows) == kept + 9
         assert last not in rows
         # The question is asked again, and can be answered the other way.
         query, closer, farther = last.split(",")[:3]
         pictures = page.locator(".stage img").evaluate_all("all => all.map(i => i.alt)")
-        assert pictures == [f"picture {name}" for name in (query, closer, farther)]
+        assert pictures == [f"image {name}" for name in (query, closer, farther)]
         _press(visit, "ArrowRight")
         assert client.export().splitlines()[-1].split(",")[:3] == [query, farther, closer]
         state = client.wait()
@@ -206,7 +206,7 @@ def test_a_version_is_promoted_and_rolled_back_after_a_confirmation(browser, ser
         assert visit.untroubled()
 
 
-def test_what_was_lost_comes_first_by_how_much_and_opens_neighbours(browser, servers):
+def test_what_was_lost_comes_first_by_how_much_and_opens_neighbors(browser, servers):
     with (
         Visit(browser, servers["sentences"], **LOOKS["light"]) as visit,
         servers["sentences"].client() as client,
@@ -226,7 +226,7 @@ def test_what_was_lost_comes_first_by_how_much_and_opens_neighbours(browser, ser
         link = page.locator(".triplet").first
         target = link.get_attribute("href")
         link.click()
-        page.wait_for_selector(READY["neighbours"])
+        page.wait_for_selector(READY["neighbors"])
         assert page.url.endswith(target)
         assert visit.untroubled()
 
@@ -244,8 +244,8 @@ def test_the_map_goes_from_before_to_after_and_shows_items(browser, servers):
         page.wait_for_selector(".over .few")
         shown = page.locator(".over b").inner_text()
         page.keyboard.press("Enter")
-        page.wait_for_selector(READY["neighbours"])
-        assert page.url.endswith(f"#/neighbours/{shown}")
+        page.wait_for_selector(READY["neighbors"])
+        assert page.url.endswith(f"#/neighbors/{shown}")
         page = visit.open("map?by=alcohol", "canvas.plane")
         assert "alcohol" in page.locator(".mapped > p").last.inner_text()
         page = visit.open("map", ".kinds")
@@ -278,7 +278,7 @@ def test_a_token_is_asked_for_once_and_sent_as_a_header(browser, zygote, tmp_pat
 
 def test_what_the_server_refuses_is_said_in_a_sentence(browser, servers):
     with Visit(browser, servers["wines"], **LOOKS["light"]) as visit:
-        page = visit.open("neighbours/nobody", ".notice.bad")
+        page = visit.open("neighbors/nobody", ".notice.bad")
         assert "nobody" in page.locator(".notice.bad").inner_text()
         refusals = [
             (429, "too many feedback requests; try again."),
@@ -317,7 +317,7 @@ def test_a_model_that_cannot_learn_says_why(browser, zygote, flowers, tmp_path):
     ):
         page = visit.open("teach", ".notice")
         assert "Bilinear" in page.locator(".notice").inner_text()
-        for route in ("neighbours", "quality", "models", "map"):
+        for route in ("neighbors", "quality", "models", "map"):
             visit.open(route)
         assert visit.untroubled()
 
@@ -331,14 +331,14 @@ def test_hostile_items_stay_text(browser, zygote, tmp_path):
         Visit(browser, server, **LOOKS["phone"]) as visit,
     ):
         client.add_items([{"id": HOSTILE, "row": row}, {"id": "../x/?y#z", "row": row}])
-        for route in (*PAGES, "neighbours/..%2Fx%2F%3Fy%23z"):
+        for route in (*PAGES, "neighbors/..%2Fx%2F%3Fy%23z"):
             page = visit.open(route)
         assert page.locator("h2").first.inner_text().startswith("../x/?y#z")
         box = page.get_by_role("combobox", name="Find an item")
         box.fill("onerror")
         box.press("Enter")  # at once: what is taken was searched for, not what was listed before
         visit.until("() => decodeURIComponent(location.hash).includes('<script>')")
-        page.wait_for_selector(READY["neighbours"])
+        page.wait_for_selector(READY["neighbors"])
         assert HOSTILE in page.locator(".asked").inner_text()
         assert page.evaluate("typeof window.hacked") == "undefined"
         assert page.evaluate(OVERFLOW) <= 0

@@ -44,8 +44,8 @@ FAINT = """() => {
     .reduce((sum, c, place) => sum + c * [0.2126, 0.7152, 0.0722][place], 0);
   const ground = (e) => {
     for (let one = e; one; one = one.parentElement) {
-      const colour = parse(getComputedStyle(one).backgroundColor);
-      if (colour[3] === 1) return colour;
+      const color = parse(getComputedStyle(one).backgroundColor);
+      if (color[3] === 1) return color;
     }
     return [255, 255, 255];
   };
@@ -76,12 +76,12 @@ def test_everything_is_named_ordered_and_easy_to_read(browser, servers, look):
     with Visit(browser, servers["digits"], **LOOKS[look]) as visit:
         for route in PAGES:
             _check(visit.open(route), route)
-        page = visit.open("neighbours")
+        page = visit.open("neighbors")
         page.locator(".near button").first.click()
         page.wait_for_selector(".why")
         page.get_by_role("combobox", name="Find an item").focus()
         page.wait_for_selector(".found li")
-        _check(page, "neighbours, explained")
+        _check(page, "neighbors, explained")
         page.goto(f"{visit.address}/docs")
         page.wait_for_selector(".route")
         page.locator(".route summary").first.click()
@@ -146,9 +146,9 @@ def test_teaching_is_said_aloud(browser, servers):
         assert page.locator(".told[role=status]").count() == 1
 
 
-def test_meaning_never_hangs_on_colour_alone(browser, servers):
+def test_meaning_never_hangs_on_color_alone(browser, servers):
     with Visit(browser, servers["digits"], **LOOKS["light"]) as visit:
-        page = visit.open("neighbours/digit-003")
+        page = visit.open("neighbors/digit-003")
         for words in page.locator(".move").all_inner_texts():
             said = " ".join(words.split())
             assert re.fullmatch(
@@ -164,7 +164,7 @@ def test_the_explorer_and_the_report_are_of_one_family():
         head = css.split("@media (prefers-color-scheme: dark)")[1 if dark else 0].split("\n}\n")[0]
         return dict(re.findall(r"(--\w[\w-]*): (#\w+)", head))
 
-    report = files("likewise.report").joinpath("style.css").read_text()
+    report = files("likewise.report").joinpath("templates/style.css").read_text()
     explorer = files("likewise.server.explorer").joinpath("web/theme.css").read_text()
     for dark in (False, True):
         theirs, ours = tokens(report, dark), tokens(explorer, dark)

@@ -51,7 +51,7 @@ def _keep(name, page):
 
 
 def _most_helped(server):
-    """Return the item that gained most neighbours of its own label: there is something to see."""
+    """Return the item that gained most neighbors of its own label: there is something to see."""
     with server.client() as client:
         items = [item for after in (0, 200) for item in client.items(after, 200).items]
         label = {item.id: item.label for item in items}
@@ -65,10 +65,10 @@ def _most_helped(server):
 
 def test_pictures_of_every_page(browser, taught):
     with Visit(browser, taught["digits"], color_scheme="light", viewport=WIDE) as visit:
-        page = visit.open(f"neighbours/{_most_helped(taught['digits'])}")
+        page = visit.open(f"neighbors/{_most_helped(taught['digits'])}")
         page.locator(".side.after .near button").first.click()
         page.wait_for_selector(".why")
-        _keep("neighbours", page)
+        _keep("neighbors", page)
         page = visit.open("teach")
         for key in ("ArrowLeft", "ArrowRight", "ArrowLeft"):
             page.keyboard.press(key)
@@ -92,7 +92,7 @@ def test_pictures_of_every_page(browser, taught):
 def test_pictures_on_a_phone(browser, taught):
     shots = []
     with Visit(browser, taught["digits"], **LOOKS["phone"]) as visit:
-        for route in ("neighbours", "teach", "models"):
+        for route in ("neighbors", "teach", "models"):
             page = visit.open(route)
             page.wait_for_load_state("networkidle")
             shots.append(b64encode(page.screenshot()).decode())

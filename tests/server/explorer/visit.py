@@ -1,8 +1,8 @@
 """A visit of the explorer by a real browser."""
 
-PAGES = ("neighbours", "teach", "map", "quality", "models")
+PAGES = ("neighbors", "teach", "map", "quality", "models")
 READY = {
-    "neighbours": ".side.after .near",
+    "neighbors": ".side.after .near",
     "teach": ".choice.right button",
     "map": "canvas.plane",
     "quality": ".outcomes",

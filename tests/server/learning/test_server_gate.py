@@ -6,7 +6,7 @@ from benchmarks.gate import Stream
 from tests.server.learning.test_learner import filled, learn_all
 
 from likewise._files import from_bytes, to_bytes
-from likewise.learners._gate import ERRORS_TO_PASS
+from likewise.learners.validation import MIN_GAIN_IN_ERRORS
 from likewise.server.learning._aroma import SHARES, AromaMethod
 from likewise.server.learning._gate import (
     MIN_QUERIES,
@@ -91,7 +91,7 @@ def test_candidates_come_often_at_first_then_by_shares():
 def test_the_threshold_rises_with_every_test():
     thresholds = [passing_threshold(test, 100) for test in range(1, 100)]
     assert (np.diff(thresholds) > 0).all()
-    assert passing_threshold(1, 10**6) == pytest.approx(ERRORS_TO_PASS, rel=1e-4)
+    assert passing_threshold(1, 10**6) == pytest.approx(MIN_GAIN_IN_ERRORS, rel=1e-4)
     assert passing_threshold(1, 20) == pytest.approx(2.762, abs=1e-3)
 
 

@@ -11,12 +11,14 @@ from likewise.index.engines._base import (
     squared_lengths,
 )
 from likewise.index.engines._choice import ALL_METRICS, ENGINES, EngineOptions, choose_engine
+from likewise.index.engines._usearch import USEARCH_METRICS
 
 __all__ = [
     "ALL_METRICS",
     "ENGINES",
     "MAX_ITEMS_EXACT",
     "NO_SLOT",
+    "USEARCH_METRICS",
     "Engine",
     "EngineKind",
     "EngineOptions",

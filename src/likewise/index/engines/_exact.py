@@ -38,11 +38,9 @@ class ExactEngine:
 
     @property
     def width(self) -> int | None:
-        """Number of columns of a vector."""
         return None if self._shift is None else len(self._shift)
 
     def efforts(self, k: int) -> list[int]:
-        """Return an empty list: there is nothing to tune."""
         return []
 
     def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
@@ -76,7 +74,6 @@ class ExactEngine:
         return kept + self._shift if self.metric == "euclidean" else kept
 
     def error_bounds(self, queries: np.ndarray) -> np.ndarray:
-        """Return the maximum rounding error of each query's values."""
         stored = self._vectors.all()
         n_terms = stored.shape[1] + 2
         if self.metric == "cosine":
@@ -88,7 +85,6 @@ class ExactEngine:
         )
 
     def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Hits:
-        """Find the `k` best slots of each query among the allowed ones."""
         sizes = self._sizes.all()
         if allowed is not None:
             sizes = sizes[: len(allowed)]

@@ -55,7 +55,6 @@ class FaissEngine:
 
     @property
     def width(self) -> int | None:
-        """Number of columns of a vector."""
         return None if self._index is None else int(self._index.d)
 
     @property
@@ -144,13 +143,11 @@ class FaissEngine:
         """Do nothing: searches name the allowed slots."""
 
     def vectors(self, slots: np.ndarray) -> np.ndarray:
-        """Return the vectors in some slots."""
         with self._lock:
             vectors: np.ndarray = self._index.reconstruct_batch(np.asarray(slots, np.int64))
         return vectors
 
     def error_bounds(self, queries: np.ndarray) -> np.ndarray:
-        """Return the maximum rounding error of each query's values."""
         return rounding_bound(
             np.sqrt(squared_lengths(queries)),
             self._max_length,
@@ -160,7 +157,6 @@ class FaissEngine:
         )
 
     def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Hits:
-        """Find the `k` best slots of each query among the allowed ones."""
         queries = as_float32(queries, "queries", "faiss")
         parameters = None
         if allowed is not None:

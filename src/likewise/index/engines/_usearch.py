@@ -7,10 +7,10 @@ import numpy as np
 
 from likewise._threads import slices
 from likewise.exceptions import require_extra
-from likewise.index.engines._base import NO_SLOT, Hits, as_float32
+from likewise.index.engines._base import NO_SLOT, Hits, as_float32, squared_lengths
 from likewise.similarities import Metric
 
-_METRICS = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}
+USEARCH_METRICS: dict[Metric, str] = {"inner_product": "ip", "cosine": "cos", "euclidean": "l2sq"}
 _DEFAULT_EFFORT = 64
 _VECTORS_PER_CALL = 1024
 _MAX_SERIAL = 256  # vectors: in a small graph, parallel insertion can leave one unreachable
@@ -88,7 +88,7 @@ class UsearchEngine:
     def add(self, vectors: np.ndarray, dtype: Any = None) -> None:
         """Fill the next slots in small batches, so that searches can run in between."""
         vectors = as_float32(vectors, "items", "usearch")
-        longest = float(np.linalg.norm(vectors.astype(np.float64), axis=1).max())
+        longest = float(np.sqrt(squared_lengths(vectors).max()))
         if self._index is None or (self.metric == "inner_product" and longest > self._reach):
             self._rebuild(vectors.shape[1], longest)
         with self._lock:
@@ -107,7 +107,7 @@ class UsearchEngine:
         old, reach = self._index, _LENGTH_MARGIN * longest
         graph = self._package.Index(
             ndim=width + (self.metric == "inner_product"),
-            metric=_METRICS[self.metric],
+            metric=USEARCH_METRICS[self.metric],
             dtype="f32",
             connectivity=16,
             expansion_add=128,
@@ -123,8 +123,7 @@ class UsearchEngine:
         """Return vectors of the same length; only inner products need that."""
         if self.metric != "inner_product":
             return vectors
-        squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-        rest = np.sqrt(np.maximum(reach**2 - squares, 0)).astype(np.float32)
+        rest = np.sqrt(np.maximum(reach**2 - squared_lengths(vectors), 0)).astype(np.float32)
         return np.concatenate([vectors, rest[:, None]], axis=1)
 
     def _make_writable(self) -> None:
@@ -165,17 +164,13 @@ class UsearchEngine:
             n_fetched = min(n_fetched, max(len(self._index), 1))
             slots, values = self._fetched(queries, n_fetched)
             if allowed is None:
-                return _cut(slots, values, k)
+                return Hits(slots, values)
             kept = (slots != NO_SLOT) & allowed[np.minimum(slots, len(allowed) - 1)]
             kept &= slots < len(allowed)
             if kept.sum(axis=1).min() >= n_wanted or n_fetched >= len(self._index):
-                order = np.argsort(~kept, axis=1, kind="stable")
-                slots = np.where(kept, slots, NO_SLOT)
-                return _cut(
-                    np.take_along_axis(slots, order, axis=1),
-                    np.take_along_axis(values, order, axis=1),
-                    k,
-                )
+                order = np.argsort(~kept, axis=1, kind="stable")[:, :k]
+                sides = np.where(kept, slots, NO_SLOT), values
+                return Hits(*(np.take_along_axis(side, order, axis=1) for side in sides))
             n_fetched *= 2
 
     def _fetched(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +189,3 @@ class UsearchEngine:
         with self._lock:
             graph = np.frombuffer(self._index.save(), dtype=np.uint8)
         return {"graph": graph, "reach": np.array([self._reach])}
-
-
-def _cut(slots: np.ndarray, values: np.ndarray, k: int) -> Hits:
-    return Hits(slots[:, :k], values[:, :k])

@@ -87,12 +87,10 @@ class MemoryStore:
 
     @property
     def engine_name(self) -> str:
-        """Name of the engine."""
         return self.kind.name
 
     @property
     def effort(self) -> int | None:
-        """How thorough a search is; None if it is exact."""
         return None if self.slots.engine is None else self.slots.engine.effort
 
     def set_effort(self, effort: int | None) -> None:
@@ -101,21 +99,17 @@ class MemoryStore:
             self.slots.engine.effort = effort
 
     def reading(self) -> AbstractContextManager["MemoryStore"]:
-        """Return a context with this store, which does not change."""
         return nullcontext(self)
 
     def for_file(self) -> dict[str, Any]:
-        """Return the contents of an index file."""
         return file_parts(self._cleaned())
 
     def restored(self, parts: dict[str, Any]) -> "MemoryStore":
-        """Return this store, which is empty, with the contents of a file."""
         return restored(self, parts)
 
     # Changes.
 
     def add(self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]]) -> "MemoryStore":
-        """Store new items, moved by their offsets."""
         if self.width is None and self.plan.similarity.takes == "rows":
             check_offsets(self.offsets.offsets, self.plan.similarity, items.shape[1])
         refuse_known(ids, self)
@@ -133,7 +127,6 @@ class MemoryStore:
         return store._put(ids, store._as_stored(items), fields, replaced=store.slots_of(ids))
 
     def remove(self, ids: list[Any]) -> "MemoryStore":
-        """Remove stored items and drop their offsets."""
         refuse_unknown(ids, self)
         store = self._compacted()._cleaned()
         alive = store.alive.copy()
@@ -157,7 +150,6 @@ class MemoryStore:
         return self._copied_to(empty)
 
     def set_offsets(self, offsets: ItemOffsets | None) -> "MemoryStore":
-        """Move the items by other offsets, from their originals."""
         active = ActiveOffsets(offsets)
         concerned = offsets is not None and self.known(list(offsets.ids))
         if not concerned and not self.slots.any_moved(self.alive):
@@ -276,12 +268,10 @@ class MemoryStore:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no items."""
         return not self.n_alive
 
     @property
     def width(self) -> int | None:
-        """Number of columns of the items; None if there are none."""
         return self.slots.width
 
     @property
@@ -294,19 +284,15 @@ class MemoryStore:
 
     @property
     def is_exact(self) -> bool:
-        """Whether a search returns the best slots, up to rounding."""
         return self.slots.engine is None or self.slots.engine.is_exact
 
     def efforts(self, k: int) -> list[int]:
-        """Return values of `effort` to try."""
         return [] if self.slots.engine is None else self.slots.engine.efforts(k)
 
     def known(self, ids: list[Any]) -> set[Any]:
-        """Return the ids that are stored."""
         return {identifier for identifier in ids if self._slot(identifier) is not None}
 
     def slots_of(self, ids: list[Any]) -> np.ndarray:
-        """Return the slots of stored ids."""
         return np.array([self._slot(identifier) for identifier in ids], np.int64)
 
     def _slot(self, identifier: Any) -> int | None:
@@ -323,7 +309,6 @@ class MemoryStore:
         return dict(zip(self.ids, np.flatnonzero(self.alive).tolist(), strict=True))
 
     def ids_of(self, slots: np.ndarray) -> np.ndarray:
-        """Return the ids in some slots; None for `NO_SLOT`."""
         ids: np.ndarray = self.slots.ids.take(slots)
         missing = slots == NO_SLOT
         if missing.any():
@@ -332,7 +317,6 @@ class MemoryStore:
         return ids
 
     def rows(self, slots: np.ndarray) -> Any:
-        """Return items as they are searched, moved by their offsets."""
         return self.slots.rows(slots)
 
     def moved(self, slots: np.ndarray) -> Moved:
@@ -340,25 +324,21 @@ class MemoryStore:
         return self.slots.moved(slots, self.offsets)
 
     def originals(self, slots: np.ndarray) -> Any:
-        """Return items as they were given."""
         rows, moved = self.rows(slots), self.moved(slots)
         return with_rows(rows, moved.places, moved.originals) if len(moved.places) else rows
 
     def blocks(self, allowed: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield slots and rows of all items, or of the allowed ones, in blocks."""
         slots = np.flatnonzero(self.alive if allowed is None else allowed)
         for block in slices(len(slots), _ROWS_IN_BLOCK):
             yield slots[block], self.rows(slots[block])
 
     def whole(self) -> Any:
-        """Return the rows of all slots without a copy, or None if that is impossible."""
         if self.slots.items is None or self.n_alive < len(self.alive):
             return None
         rows = self.slots.items.all()
         return rows if n_rows(rows) == self.n_alive else rows[: self.n_alive]
 
     def allowed(self, where: Where) -> np.ndarray | None:
-        """Return the mask of the slots that satisfy `where`; None for all items."""
         if isinstance(where, SQL):
             raise ValueError("where is SQL, which only the engine 'pgvector' can evaluate.")
         if where is None:
@@ -370,11 +350,9 @@ class MemoryStore:
         return mask
 
     def n_allowed(self, allowed: np.ndarray | None) -> int:
-        """Return the number of items in a mask."""
         return len(self) if allowed is None else int(allowed.sum())
 
     def search(self, folded: Any, k: int, allowed: np.ndarray | None) -> Hits:
-        """Find the `k` best slots of each folded query."""
         engine = self.slots.engine
         assert engine is not None
         if allowed is None and self.n_alive < len(self.alive) and not engine.forgets:
@@ -389,6 +367,5 @@ class MemoryStore:
         return bool((filled < len(self.alive)).all() and self.alive[filled].all())
 
     def error_bounds(self, folded: Any) -> np.ndarray:
-        """Return the maximum rounding error of the values of each folded query."""
         assert self.slots.engine is not None
         return self.slots.engine.error_bounds(folded)

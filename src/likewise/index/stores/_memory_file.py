@@ -83,11 +83,13 @@ def restored(store: "MemoryStore", parts: dict[str, Any]) -> "MemoryStore":
         store = store._put(ids, items, fields, moved=moved)
     else:
         kept = Slots(store.plan, store.kind, **arrays, count=n_slots)
-        spread = {name: _in_slots(object_array(v), slots, n_slots) for name, v in fields.items()}
         rows = None if items is None else _in_slots(items, slots, n_slots)
-        all_ids = _in_slots(id_array(ids), slots, n_slots).tolist()
+        fields = {
+            name: _in_slots(object_array(values), slots, n_slots).tolist()
+            for name, values in fields.items()
+        }
         moved = replace(moved, places=slots[moved.places])
-        kept.append(0, all_ids, rows, None, {k: v.tolist() for k, v in spread.items()}, moved)
+        kept.append(0, _in_slots(id_array(ids), slots, n_slots).tolist(), rows, None, fields, moved)
         alive = np.zeros(n_slots, bool)
         alive[slots] = True
         latest = dict(zip(ids, slots.tolist(), strict=True))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from likewise import _files
-from likewise._validation import is_sparse
 from likewise.exceptions import ModelFileError, require_extra
 from likewise.index._checks import check_items, refuse_known, refuse_unknown, stored_items_refused
 from likewise.index._fold_plan import FoldPlan, fold_plan
@@ -17,7 +16,7 @@ from likewise.index.engines import ALL_METRICS, EngineOptions, as_float32
 from likewise.index.stores._connections import Connections
 from likewise.index.stores._table import Table, check_table_name
 from likewise.index.stores._table_reader import MAX_EFFORT, TableReader
-from likewise.similarities import ItemOffsets, Similarity
+from likewise.similarities import ItemOffsets, Similarity, to_dense
 
 _DEFAULT_EFFORT = 100
 _MAX_ATTEMPTS = 10  # to add items while other processes change the offsets
@@ -94,7 +93,6 @@ class PostgresStore:
             return self.cache.effort if table.has_graph else None
 
     def set_effort(self, effort: int | None) -> None:
-        """Set the number of candidates."""
         if effort is not None:
             self.cache.effort = min(effort, MAX_EFFORT)
 
@@ -111,7 +109,6 @@ class PostgresStore:
 
     @contextmanager
     def reading(self) -> Iterator[TableReader]:
-        """Yield one state of the table."""
         from psycopg.errors import UndefinedTable
 
         if not self.cache.table_seen:
@@ -137,8 +134,7 @@ class PostgresStore:
     # Changes.
 
     def add(self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]]) -> "PostgresStore":
-        """Store new items, moved by their offsets."""
-        items, active = _dense(items), self.offsets
+        items, active = to_dense(items), self.offsets
         with self.reading() as reader:
             if reader.width is None:
                 check_offsets(active.offsets, self.plan.similarity, items.shape[1])
@@ -156,12 +152,11 @@ class PostgresStore:
     def update(
         self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]] | None
     ) -> "PostgresStore":
-        """Replace stored items."""
         with self.reading() as reader:
             refuse_unknown(ids, reader)
             if fields is None:
                 fields = reader.fields(reader.slots_of(ids))
-        self._put(ids, _dense(items), fields, None)
+        self._put(ids, to_dense(items), fields, None)
         return self
 
     def _put(
@@ -206,7 +201,6 @@ class PostgresStore:
         self.cache.table_seen = True
 
     def remove(self, ids: list[Any]) -> "PostgresStore":
-        """Delete items and drop their offsets."""
         with self.reading() as reader:
             refuse_unknown(ids, reader)
         with self._table() as table:
@@ -229,7 +223,7 @@ class PostgresStore:
         return store
 
     def release(self, previous: Any) -> None:
-        """Do nothing: the database has freed what was replaced."""
+        """Do nothing: the database frees replaced rows."""
 
     # Offsets.
 
@@ -303,10 +297,6 @@ class PostgresStore:
 
 def _plan(similarity: Similarity, options: EngineOptions) -> FoldPlan:
     return fold_plan(similarity, options.fold, options.metric, ALL_METRICS, "pgvector")
-
-
-def _dense(items: Any) -> np.ndarray:
-    return items.toarray() if is_sparse(items) else items
 
 
 def _digest(offsets: ItemOffsets | None) -> str | None:

@@ -44,7 +44,6 @@ class TableReader:
 
     @property
     def plan(self) -> FoldPlan:
-        """The plan that the table is searched by."""
         return self._table.plan
 
     def check_searchable(self) -> None:
@@ -56,18 +55,15 @@ class TableReader:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no items."""
         table = self._table
         return not table.exists or not table.value("select exists (select from {table})")
 
     @property
     def width(self) -> int | None:
-        """Number of columns of the items; None if there is no table."""
         return self._table.width
 
     @property
     def ids(self) -> list[Any]:
-        """All ids, in insertion order."""
         if not self._table.exists:
             return []
         return [row[0] for row in self._table.fetch("select id from {table} order by slot")]
@@ -78,14 +74,12 @@ class TableReader:
         return not self._table.has_graph
 
     def efforts(self, k: int) -> list[int]:
-        """Return values of `effort` to try; none if there is no graph."""
         if not self._table.has_graph:
             return []
         minimum = min(max(k, _MIN_EFFORT), MAX_EFFORT)
         return [int(step) for step in np.unique(np.geomspace(minimum, MAX_EFFORT, 12).astype(int))]
 
     def known(self, ids: list[Any]) -> set[Any]:
-        """Return the ids that are stored."""
         possible = self._table.of_id_type(ids) if self._table.exists else []
         if not possible:
             return set()
@@ -93,12 +87,10 @@ class TableReader:
         return {row[0] for row in self._table.fetch(query, possible)}
 
     def slots_of(self, ids: list[Any]) -> np.ndarray:
-        """Return the slots of stored ids."""
         slots = dict(self._table.fetch("select id, slot from {table} where id = any(%s)", ids))
         return np.array([slots[identifier] for identifier in ids], np.int64)
 
     def ids_of(self, slots: np.ndarray) -> np.ndarray:
-        """Return the ids in some slots; None for `NO_SLOT`."""
         missing = [slot for slot in slots[slots != NO_SLOT].tolist() if slot not in self._ids]
         if missing:
             query = "select slot, id from {table} where slot = any(%s)"
@@ -110,11 +102,9 @@ class TableReader:
         return ids.reshape(slots.shape)
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
-        """Return items as they are searched, moved by their offsets."""
         return self._vectors(slots, "embedding")
 
     def originals(self, slots: np.ndarray) -> np.ndarray:
-        """Return items as they were given."""
         has_originals = self._table.has_originals
         column = "coalesce(original, embedding)" if has_originals else "embedding"
         return self._vectors(slots, column)
@@ -132,7 +122,6 @@ class TableReader:
         return {name: [documents[slot].get(name) for slot in slots.tolist()] for name in names}
 
     def blocks(self, allowed: Condition | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield slots and rows of all items, or of the allowed ones, in blocks."""
         condition = allowed or Condition()
         query = f"select slot, embedding from {{table}} where {condition.text} order by slot"
         with self._table.db.cursor(name="likewise_blocks") as cursor:
@@ -145,7 +134,6 @@ class TableReader:
         """Return None: a table is read in blocks."""
 
     def allowed(self, where: Where) -> Condition | None:
-        """Return a condition in SQL; None for all items."""
         if where is None:
             return None
         if isinstance(where, SQL):
@@ -164,7 +152,6 @@ class TableReader:
         """Return None: counting a large table is slower than a search."""
 
     def search(self, folded: np.ndarray, k: int, allowed: Condition | None) -> Hits:
-        """Find the `k` best slots of each folded query."""
         from psycopg import DataError, ProgrammingError
 
         try:
@@ -226,7 +213,6 @@ class TableReader:
                 raise unknown_field(name, [row[0] for row in self._table.fetch(known)])
 
     def error_bounds(self, folded: np.ndarray) -> np.ndarray:
-        """Return the maximum rounding error of the values of each folded query."""
         n_terms = folded.shape[1] + 2
         if self.plan.metric == "cosine":
             return rounding_bound(np.ones(len(folded)), 1.0, n_terms, np.float32)

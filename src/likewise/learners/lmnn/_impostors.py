@@ -42,15 +42,15 @@ class ImpostorSearch:
         if given is not None:
             margins.set_impostors(*given)
 
-    def renew(self, L: np.ndarray, *, most: int | None = None) -> float:
+    def renew(self, L: np.ndarray, *, max_pairs: int | None = None) -> float:
         """Find the impostors under `L`; return the unsmoothed objective over all rows.
 
-        With more than `most` impostors, the list stays unchanged and infinity is returned.
+        With more than `max_pairs` impostors, the list stays unchanged and infinity is returned.
         """
         Z = self._margins.mapped(L)
         if self._labels is not None:
             reach = reach_of(self._margins.target_distances(Z))
-            impostors = find_impostors(Z, self._labels, reach, most)
+            impostors = find_impostors(Z, self._labels, reach, max_pairs)
             if impostors is None:
                 return np.inf
             self._margins.set_impostors(*impostors)
@@ -134,20 +134,20 @@ def joined_lists(parts: Sequence[Lists]) -> Lists:
 
 
 def find_impostors(
-    Z: np.ndarray, labels: np.ndarray, reach: np.ndarray, most: int | None = None
+    Z: np.ndarray, labels: np.ndarray, reach: np.ndarray, max_pairs: int | None = None
 ) -> Lists | None:
     """List, for every row, the rows of another class closer than its reach, as CSR.
 
-    Each pair is computed once for both directions. None if there are more than `most`.
+    Each pair is computed once for both directions. None if there are more than `max_pairs`.
 
     Parameters
     ----------
     Z : (n_rows, n_components)
     labels : (n_rows,) int64
     reach : (n_rows,) squared distances
-    most : int, optional
+    max_pairs : int, optional
     """
-    pairs = impostor_pairs(Z, Z, 0, 0, labels, reach, most)
+    pairs = impostor_pairs(Z, Z, 0, 0, labels, reach, max_pairs)
     return None if pairs is None else impostor_lists([pairs], slice(0, len(Z)))
 
 
@@ -158,18 +158,18 @@ def impostor_pairs(
     first_other: int,
     labels: np.ndarray,
     reach: np.ndarray,
-    most: int | None = None,
+    max_pairs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """List pairs of a row and an impostor between two blocks of rows, in both directions.
 
-    The blocks are equal, or the second follows the first. None if there are more than `most`.
+    The blocks are equal, or the second follows the first. None if there are more than `max_pairs`.
 
     Parameters
     ----------
     Z, others : (n, n_components) and (m, n_components)
     first, first_other : int, number of their first row
     labels, reach : of all rows
-    most : int, optional
+    max_pairs : int, optional
 
     Returns
     -------
@@ -189,7 +189,7 @@ def impostor_pairs(
     scratch = ScratchArray()
 
     def work(number: int) -> None:
-        if most is not None and counts.sum() > most:
+        if max_pairs is not None and counts.sum() > max_pairs:
             return
         rows, columns = pairs[number]
         shape = rows.stop - rows.start, columns.stop - columns.start
@@ -205,7 +205,7 @@ def impostor_pairs(
         blocks[number] = tails[:count].copy(), heads[:count].copy()
 
     for_each(work, range(len(pairs)))
-    if most is not None and counts.sum() > most:
+    if max_pairs is not None and counts.sum() > max_pairs:
         return None
     tails, heads = (np.concatenate(part) for part in zip(*blocks, strict=True))
     return tails, heads

@@ -1,4 +1,4 @@
-"""Large margin nearest neighbours: pull target neighbours in, push impostors out."""
+"""Large margin nearest neighbors: pull target neighbors in, push impostors out."""
 
 import warnings
 from typing import Any, NamedTuple, Self
@@ -21,7 +21,7 @@ from likewise.similarities import Mahalanobis, as_similarity
 from likewise.supervision import check_targets, check_triplets, target_neighbors
 
 _FLOATS = [np.float64, np.float32]
-_ROWS_IN_BLOCK = 256  # few enough to stay in a core's cache
+_ROWS_PER_BLOCK = 256  # small enough for the cache of a core
 
 
 class LargeMarginProblem(NamedTuple):
@@ -50,31 +50,31 @@ class LargeMarginProblem(NamedTuple):
 class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Linear map under which each row's nearest rows share its label, with a margin.
 
-    Minimises Σ d(i,j) + c Σ [1 + d(i,j) − d(i,l)]₊ over rows i, their target neighbours j (the
+    Minimizes Σ d(i,j) + c Σ [1 + d(i,j) − d(i,l)]₊ over rows i, their target neighbors j (the
     nearest of their class, chosen at the start) and rows l of other classes, with d the squared
     distance after the map (Weinberger, Blitzer and Saul, 2005). The problem is convex in M = LᵀL,
-    and `duality_gap_` tells how far from its global optimum the result is.
+    and `duality_gap_` bounds the distance to its global optimum.
 
     Parameters
     ----------
     n_neighbors : int, default=3
-        Target neighbours of each row.
+        Number of target neighbors of each row.
     c : float, default=1.0
-        Weight of the margins beside the pull.
+        Weight of the margin term.
     n_components : int, optional
-        Rows of the map; as many as features by default. With fewer the problem is another, and not
-        convex.
+        Number of rows of the map; the number of features by default. With fewer, the problem is
+        not convex.
     init : {"identity", "pca", "lda"} or array, default="identity"
-        Where to start; the scale is fitted in any case.
+        Initial map; its scale is fitted.
     max_iter : int, default=200
     tol : float, default=1e-3
-        Stop when ten steps gain less than this share of the objective.
+        Stop when ten steps lower the objective by less than this share.
     warm_start : bool, default=False
-        Start from the map of the last `fit`.
+        Start from the map of the previous `fit`.
     n_jobs : int, optional
-        Threads; as many as BLAS uses by default. Results do not depend on it.
+        Number of threads; by default that of BLAS. Results do not depend on it.
     random_state : int, RandomState or None
-        Not used: nothing here is random. Kept so that learners can be exchanged.
+        Ignored: the algorithm is deterministic.
     verbose : bool, default=False
         Show progress.
 
@@ -84,7 +84,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     components_ : ndarray of shape (n_components, n_features)
         The map L.
     objective_ : float
-        What was minimised, over all rows, at the map.
+        The objective of the learned map, over all rows.
     n_iter_ : int
     history_ : list of dict
         ``iteration``, ``objective``, ``impostors`` and ``seconds`` at each search for impostors.
@@ -92,9 +92,9 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Where classes are so far apart that the optimum has nearly every pair of rows at its margin, the
-    descent ends early, when 500 pairs a row would have to be listed: memory never grows with the
-    number of rows squared, and `duality_gap_` tells what is left.
+    If classes are so far apart that the optimum has nearly every pair of rows at its margin, the
+    optimization ends early, at 500 impostors per row: memory does not grow with the square of the
+    number of rows, and `duality_gap_` bounds the remaining gap.
 
     Examples
     --------
@@ -140,17 +140,17 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X : array of shape (n_rows, n_features)
         y : array of shape (n_rows,)
         target_neighbors : int array of shape (n_rows, k), optional
-            Row numbers of each row's targets; −1 where there are fewer. By default the nearest
-            rows of its class by Euclid.
+            Row numbers of each row's targets; −1 for a missing target. By default the nearest rows
+            of its class in Euclidean distance.
         """
         self._check_parameters()
         X, y = validate_labeled(self, X, y, dtype=_FLOATS, order="C", ensure_min_samples=2)
         labels = check_classes(y)[1]
-        given = None if target_neighbors is None else check_targets(target_neighbors, labels)
+        targets = None if target_neighbors is None else check_targets(target_neighbors, labels)
         start = self._initial_map(X, labels)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            # by y, not by the labels' numbers: a warning names the classes
-            targets = nearest_targets(X, y, self.n_neighbors) if given is None else given
+            # y instead of class numbers: a warning names the classes
+            targets = nearest_targets(X, y, self.n_neighbors) if targets is None else targets
             anchors = np.arange(len(X))
             self._minimize(LargeMarginProblem(X, labels, anchors, targets, None, self.c), start)
         return self
@@ -158,7 +158,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit_triplets(self, triplets: Any, X: Any) -> Self:
         """Learn the map from comparisons: row i is closer to row j than to row l.
 
-        Each pair (i, j) that occurs is pulled, and each triplet pushed.
+        Each distinct pair (i, j) is pulled once, and each triplet is pushed.
 
         Parameters
         ----------
@@ -170,10 +170,10 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = validate_rows(self, X, dtype=_FLOATS, order="C")
         triplets = check_triplets(triplets, X, X, ("X", "X"))
         start = self._initial_map(X, None)
-        pairs, of_pair = np.unique(triplets[:, :2], axis=0, return_inverse=True)
-        of_pair = of_pair.reshape(-1)  # NumPy 2.0 gives it two axes
-        order = np.lexsort((triplets[:, 2], of_pair))
-        indptr = np.searchsorted(of_pair[order], np.arange(len(pairs) + 1))
+        pairs, pair_of = np.unique(triplets[:, :2], axis=0, return_inverse=True)
+        pair_of = pair_of.reshape(-1)  # NumPy 2.0 gives it two axes
+        order = np.lexsort((triplets[:, 2], pair_of))
+        indptr = np.searchsorted(pair_of[order], np.arange(len(pairs) + 1))
         impostors = indptr.astype(np.int64), triplets[order, 2].astype(np.int32)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             problem = LargeMarginProblem(X, None, pairs[:, 0], pairs[:, 1:], impostors, self.c)
@@ -181,7 +181,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the rows after the map, in which Euclid's distance is the learned one."""
+        """Return the mapped rows; their Euclidean distance is the learned distance."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=_FLOATS, reset=False)
         return X @ self.components_.T.astype(X.dtype)
@@ -237,8 +237,8 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         warm = self.warm_start and hasattr(self, "components_")
         if not warm:
             L *= np.sqrt(search.best_scale(L))
-        found = minimize_margins(margins, search, L, self.max_iter, self.tol, warm=warm)
-        if not found.converged:
+        minimum = minimize_margins(margins, search, L, self.max_iter, self.tol, warm=warm)
+        if not minimum.converged:
             warnings.warn(
                 f"LMNN has not converged in {self.max_iter} steps: raise max_iter or tol.",
                 ConvergenceWarning,
@@ -248,11 +248,11 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         # for `duality_gap_`, which is computed on demand
         X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.detach()
         self._problem = problem._replace(X=X)
-        self.components_ = (found.L / scale).astype(margins.dtype)
+        self.components_ = (minimum.L / scale).astype(margins.dtype)
         self.similarity_ = Mahalanobis(self.components_)
-        self.objective_ = found.objective
-        self.n_iter_ = found.n_iter
-        self.history_ = found.history
+        self.objective_ = minimum.objective
+        self.n_iter_ = minimum.n_iter
+        self.history_ = minimum.history
 
     @property
     def _n_features_out(self) -> int:
@@ -303,8 +303,8 @@ def column_scale(deviation: np.ndarray, largest: np.ndarray, n_rows: int) -> np.
 def standardize(X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return ``(X - mean) / scale`` in the precision of X."""
     standardized = np.empty(X.shape, X.dtype)
-    centered = np.empty((min(len(X), _ROWS_IN_BLOCK), X.shape[1]))
-    for rows in slices(len(X), _ROWS_IN_BLOCK):  # no copy of all of X in double precision
+    centered = np.empty((min(len(X), _ROWS_PER_BLOCK), X.shape[1]))
+    for rows in slices(len(X), _ROWS_PER_BLOCK):  # no copy of all of X in double precision
         block = np.subtract(X[rows], mean, out=centered[: rows.stop - rows.start])
         np.divide(block, scale, out=standardized[rows], casting="same_kind")
     return standardized

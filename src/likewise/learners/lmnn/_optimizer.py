@@ -198,7 +198,7 @@ def _renew_impostors(
     max_impostors = max(margins.n_impostors, _MAX_IMPOSTORS_PER_ROW * margins.n_rows)
     fraction = 1.0
     while fraction >= _MIN_STEP_FRACTION:
-        objective = search.renew(start + fraction * (end - start), most=max_impostors)
+        objective = search.renew(start + fraction * (end - start), max_pairs=max_impostors)
         if np.isfinite(objective):
             if fraction == 1:
                 optimizer.reevaluate()

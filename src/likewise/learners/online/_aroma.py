@@ -1,4 +1,4 @@
-"""AROMA: a bilinear form with its uncertainty, from one triplet after the other."""
+"""AROMA: online learning of a bilinear form and its uncertainty from triplets."""
 
 from typing import Any
 
@@ -14,55 +14,55 @@ from likewise._validation import (
     check_whole_number,
     take,
 )
-from likewise.learners._informative import least_certain, probability
+from likewise.learners._uncertainty import least_certain, probability
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import DiagonalState, FactoredState
 from likewise.learners.online._training import UpdateRule
 from likewise.similarities import paired_products, to_unit_length
 from likewise.supervision import check_triplets, triplets_of
 
-_TRIPLETS_AT_A_TIME = 4096
+_TRIPLETS_PER_BLOCK = 4096
 
 
 class AROMA(OnlineLearner):
     """Bilinear similarity qᵀWp from triplets, online, with a Gaussian belief about W.
 
-    For a triplet with p = p⁺ − p⁻ and loss [1 − qᵀWp]₊ the belief moves as little as it can, in the
-    sense of Kullback and Leibler, against the squared loss and the variance of qᵀWp (Crammer and
-    Chechik, 2012). What is well known moves little, what is not moves far.
+    For a triplet with p = p⁺ − p⁻ and loss [1 − qᵀWp]₊, an update minimizes the Kullback–Leibler
+    divergence from the last belief plus the squared loss and the variance of qᵀWp (Crammer and
+    Chechik, 2012). Entries with a small variance change little.
 
     Parameters
     ----------
     covariance : {"diagonal", "factored"}, default="diagonal"
-        A variance S of every entry of W; or covariances Λ of query and Σ of item features.
+        A variance S of every entry of W; or a covariance Λ of query and Σ of item features.
     r : float, default=1.0
-        Noise of a triplet: larger learns more slowly. Try .1, 1 and 10.
+        Noise of a triplet: larger values learn more slowly. Try 0.1, 1 and 10.
     init : {"auto", "identity", "zero", "ridge"}, array or Bilinear, default="auto"
-        Where W starts; "auto" is the identity where queries and items have the same width. "ridge"
-        is what `RidgeSimilarity` learns from the same labels, relevance or pairs, without what is
-        held out while it is judged.
+        Initial W; "auto" is the identity if queries and items have the same number of features,
+        else zero. "ridge" is the form that `RidgeSimilarity` learns from the same labels, relevance
+        or pairs; during validation, from the training part only.
     normalize : bool, default=True
         Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
     dtype : {"float32", "float64"}, default="float32"
     n_triplets : int, default=500_000
-        Most triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
+        Maximum number of triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
     early_stopping : bool, default=True
-        Hold out queries and items in those three; stop when they gain no more, publish the share
-        of what was learned that clearly beats the start on them, and learn it again from all. What
-        does not, is not published.
+        In these methods, hold out queries and items, stop when their values no longer improve,
+        and choose the share of the learned change in W by them. If it clearly beats the start, it
+        is learned again from all data; else the start is kept.
     validation_fraction : float, default=0.2
-        Share of the queries, and of the items, that is held out.
+        Share of the queries, and of the items, to hold out.
     new_items : {"protect", "allow", "strict"}, default="protect"
-        What may happen to items that were not judged. Of the shares, "protect" takes the best
-        overall among those by which new items lose at most one standard error, "allow" the best
-        overall, "strict" the one that new items gain most by.
+        Treatment of items without judgments. "protect" chooses the share with the best overall
+        value among those where new items lose at most one standard error; "allow" the one with the
+        best overall value; "strict" the one with the best value on new items.
     forget : float, default=0.0
-        Share by which variance goes back towards its start every 1,000 triplets, so that a stream
-        without end goes on being learned from.
+        Share by which the variance returns to its initial value every 1,000 triplets, so that
+        learning from an endless stream does not stop.
     negatives : {"unjudged", "judged"}, default="unjudged"
-        Which items may be the farther ones in `fit_relevance`.
+        Allowed farther items in `fit_relevance`.
     hard_negatives : float, default=0.0
-        Share of the farther items in `fit_relevance` that come from the top of the ranking.
+        Share of the farther items in `fit_relevance` that are drawn from the top of the ranking.
     random_state : int, RandomState or None
     verbose : bool, default=False
 
@@ -71,14 +71,14 @@ class AROMA(OnlineLearner):
     similarity_ : Bilinear
     n_triplets_seen_, n_updates_ : int
     history_ : list of dict
-        ``triplets``, ``updates``, mean ``loss`` of the stretch, and ``validation`` or None.
+        ``triplets`` and ``updates`` so far, mean ``loss`` of the interval, and ``validation`` or
+        None.
     validation_ : dict
-        Where something was held out: ``"overall"``, ``"seen"`` and ``"new"``, each (start,
-        learned, error, n), are means over held-out queries, the standard error of their
-        difference, and the number of queries, over all items, over items that were seen in
-        training and over new ones. ``"measure"`` says of what, ``"published"`` whether it passed,
-        ``"share"`` how much of what was learned (0: the start was kept) and ``"n_triplets"`` after
-        how many triplets.
+        With a hold-out: ``"overall"``, ``"seen"`` and ``"new"``, each (start, learned, error, n):
+        means over held-out queries, the standard error of their difference, and the number of
+        queries, for all items, for items seen in training and for new items. ``"measure"`` is the
+        name of the measure, ``"published"`` False if the start was kept, ``"share"`` the share of
+        the learned change and ``"n_triplets"`` the number of triplets it was learned from.
     state_ : DiagonalState or FactoredState
         The belief: W and S, or W, Lambda and Sigma.
 
@@ -91,7 +91,7 @@ class AROMA(OnlineLearner):
     array([[0.5, 0. ],
            [0. , 0. ]])
 
-    The next triplets go on from there; the variance tells where they are worth asking for:
+    The variance is smaller where triplets were seen:
 
     >>> aroma.score_variance([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
     array([[0.5],
@@ -149,7 +149,7 @@ class AROMA(OnlineLearner):
         return np.asarray(self.state_.variances(self._scaled(Q), self._scaled(P)))
 
     def confidence(self, triplets: Any, queries: Any, items: Any = None) -> np.ndarray:
-        """Return how sure it is that each closer item is closer: a probability.
+        """Return the probability that each closer item is closer.
 
         Parameters as in `fit_triplets`.
         """
@@ -158,15 +158,15 @@ class AROMA(OnlineLearner):
     def most_informative(
         self, candidates: Any, queries: Any, items: Any = None, n: int = 10
     ) -> np.ndarray:
-        """Return the comparisons most worth asking a person about, the best first.
+        """Return the most informative comparisons to ask a person about, best first.
 
-        These are the ones whose answer is least certain: a margin that is small beside its
-        standard deviation.
+        Their answers are the least certain: the margin is small relative to its standard
+        deviation.
 
         Parameters
         ----------
         candidates : int array of shape (n_candidates, 3)
-            Row numbers (query, one item, another item); which of the two is closer is the question.
+            Row numbers (query, one item, another item), with unknown order of the two items.
         queries, items : as in `fit_triplets`
         n : int, default=10
 
@@ -186,7 +186,7 @@ class AROMA(OnlineLearner):
         )
         triplets = check_triplets(triplets_of(triplets)[0], queries, items)
         margins, variances = np.empty(len(triplets)), np.empty(len(triplets))
-        for block in slices(len(triplets), _TRIPLETS_AT_A_TIME):
+        for block in slices(len(triplets), _TRIPLETS_PER_BLOCK):
             query, closer, farther = triplets[block].T
             q = self._scaled(take(queries, query))
             p = self._scaled(take(items, closer)) - self._scaled(take(items, farther))

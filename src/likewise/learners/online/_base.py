@@ -1,4 +1,4 @@
-"""The base of AROMA and OASIS: a bilinear form learned from triplets, labels, clicks or pairs."""
+"""Base class of AROMA and OASIS: a bilinear form from triplets, labels, relevance or pairs."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,17 +17,7 @@ from likewise._validation import (
     check_whole_number,
     take,
 )
-from likewise.learners._arguments import grades_of_pairs, refuse_odd_rows, starting_form
-from likewise.learners._gate import NEW_ITEMS
-from likewise.learners._held_out import (
-    HeldOutLabels,
-    HeldOutRelevance,
-    HeldOutTriplets,
-    can_judge_labels,
-    held_queries,
-    held_rows,
-    mean_average_precision,
-)
+from likewise.learners._initial_form import initial_form
 from likewise.learners.online._beliefs import State
 from likewise.learners.online._early_stopping import (
     TrainingSet,
@@ -47,6 +37,16 @@ from likewise.learners.online._training import (
     train_once,
 )
 from likewise.learners.ridge import RidgeSimilarity
+from likewise.learners.validation import (
+    NEW_ITEMS,
+    HeldOutLabels,
+    HeldOutRelevance,
+    HeldOutTriplets,
+    can_validate_labels,
+    held_out_queries,
+    held_out_rows,
+    mean_average_precision,
+)
 from likewise.similarities import Bilinear
 from likewise.supervision import (
     HoldOut,
@@ -55,19 +55,21 @@ from likewise.supervision import (
     TripletSource,
     TripletStream,
     check_relevance,
+    check_triplet_rows,
     check_weights,
+    relevance_from_pairs,
     relevant_items,
 )
 
 _TRIPLETS_PER_ROW = 10
-_MAX_HELD_OUT = 300  # queries; each check ranks all items for them
+_MAX_HELD_OUT = 300  # queries, for each of which a check ranks all items
 _HELD_OUT_SPLIT = 0
 
 
 class OnlineLearner(BaseEstimator):
-    """A bilinear form learned from one triplet after the other.
+    """A bilinear form that is learned one triplet at a time.
 
-    A subclass gives the parameters, the kind of state that triplets change, and the update rule.
+    A subclass defines the parameters, the class of the state, and the update rule.
     """
 
     _FLOATS: ClassVar = [np.float64, np.float32]
@@ -91,15 +93,15 @@ class OnlineLearner(BaseEstimator):
         """Learn from labeled rows: triplets are drawn from them.
 
         With `early_stopping`, some rows are held out and ranked among themselves: see
-        `validation_`. What clearly beats the start on them is learned again from all rows; else
-        the start is kept, with a warning.
+        `validation_`. If the learned form clearly beats the start on them, it is learned again
+        from all rows; else the start is kept, with a warning.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
         y : array of shape (n_rows,)
         weights : array of shape (n_rows,), optional
-            How much the triplets of a query count.
+            Weight of the triplets of a query.
         """
         self._check_parameters()
         X, y, weights = self._check_labeled(X, y, weights, reset=True)
@@ -116,8 +118,8 @@ class OnlineLearner(BaseEstimator):
             return train_unvalidated(self, whole)
         splits = HoldOut.single(len(y), 0, self.validation_fraction, rng).queries
         rest = np.flatnonzero(splits != _HELD_OUT_SPLIT)
-        held = held_rows(y, splits, _HELD_OUT_SPLIT, rng)
-        if not can_judge_labels(y, held, rest):
+        held = held_out_rows(y, splits, _HELD_OUT_SPLIT, rng)
+        if not can_validate_labels(y, held, rest):
             return keep_start(self, X, X, HeldOutLabels.measure)
         part = training_set(LabelTriplets(y, rest, rest), rest)
         return train_validated(self, part, whole, HeldOutLabels(X, y, held), X, X)
@@ -155,12 +157,13 @@ class OnlineLearner(BaseEstimator):
         Parameters
         ----------
         relevance : sparse matrix or array of shape (n_queries, n_items)
-            Grades, higher for more relevant; what a sparse matrix does not store is not judged.
+            Grades, higher for more relevant; entries that a sparse matrix does not store are not
+            judged.
         queries : array or CSR of shape (n_queries, n_query_features)
         items : array or CSR of shape (n_items, n_item_features), optional
             The queries themselves by default.
         weights : sparse matrix or array of the shape of `relevance`, optional
-            How much each judgment counts, such as `supervision.position_weights` of clicks.
+            Weight of each judgment, such as `supervision.position_weights` of clicks.
         """
         self._check_parameters()
         queries, items = check_sides(queries, items)
@@ -172,9 +175,9 @@ class OnlineLearner(BaseEstimator):
     ) -> Self:
         """Learn from similar and dissimilar pairs: triplets are drawn from them.
 
-        A similar item is closer than the query's dissimilar ones; for a query without such, closer
-        than any item it is not paired with. Queries that have only dissimilar items are not used.
-        Validation is that of `fit_relevance`.
+        A similar item is closer than the query's dissimilar items or, without any, than items that
+        are not paired with the query. Queries with only dissimilar items are not used. Validation
+        is as in `fit_relevance`.
 
         Parameters
         ----------
@@ -187,7 +190,7 @@ class OnlineLearner(BaseEstimator):
         """
         self._check_parameters()
         queries, items = check_sides(queries, items)
-        grades, of_pairs = grades_of_pairs(pairs, y, weights, queries, items)
+        grades, of_pairs = relevance_from_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
 
     def fit_triplets(
@@ -198,23 +201,23 @@ class OnlineLearner(BaseEstimator):
         weights: Any = None,
         validate: bool = False,
     ) -> Self:
-        """Learn from comparisons, one after the other, in the order given.
+        """Learn from triplets, one at a time, in the given order.
 
         Parameters
         ----------
         triplets : int array of shape (n_triplets, 3), frame or path
             Row numbers (query, closer item, farther item); a frame with the columns ``query``,
-            ``closer``, ``farther`` and, if there are weights, ``weight``; or a Parquet or CSV file
-            of such a frame, which is read a block at a time.
+            ``closer``, ``farther`` and optionally ``weight``; or a Parquet or CSV file of such a
+            frame, which is read in blocks.
         queries : array or CSR of shape (n_queries, n_query_features)
         items : array or CSR of shape (n_items, n_item_features), optional
             The queries themselves by default.
         weights : array of shape (n_triplets,), optional
-            How much each counts: a weight w makes AROMA's r into r/w, and OASIS's C into wC.
+            A weight w replaces AROMA's r by r/w, and OASIS's C by wC.
         validate : bool, default=False
             Hold out queries and closer items, publish the share of the learned change that
-            improves them, and keep the start where that does not clearly beat it. By default the
-            printed updates are followed.
+            improves them, and keep the start unless it is clearly beaten. By default the published
+            updates are followed exactly.
         """
         self._check_parameters()
         queries, items = check_sides(queries, items)
@@ -226,9 +229,9 @@ class OnlineLearner(BaseEstimator):
         rng = self._generator(0)
         triplets, weights = stream.arrays()
         hold = self._hold_out(queries, items, rng)
-        taught = hold.learns_from(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
-        judging = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
-        if len(judging) == 0 or not taught.any():
+        is_training = hold.in_training(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
+        held_triplets = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
+        if len(held_triplets) == 0 or not is_training.any():
             return keep_start(self, queries, items, HeldOutTriplets.measure)
 
         def training_set(which: np.ndarray) -> TrainingSet:
@@ -245,17 +248,17 @@ class OnlineLearner(BaseEstimator):
             )
 
         seen = np.zeros(items.shape[0], dtype=bool)
-        seen[triplets[taught, 1]] = True
-        held = HeldOutTriplets(judging, seen, queries, items)
+        seen[triplets[is_training, 1]] = True
+        held = HeldOutTriplets(held_triplets, seen, queries, items)
         whole = training_set(np.ones(len(triplets), dtype=bool))
-        return train_validated(self, training_set(taught), whole, held, queries, items)
+        return train_validated(self, training_set(is_training), whole, held, queries, items)
 
     def partial_fit_triplets(
         self, triplets: Any, queries: Any, items: Any = None, weights: Any = None
     ) -> Self:
-        """Continue learning from more comparisons; parameters as in `fit_triplets`.
+        """Continue learning from more triplets; parameters as in `fit_triplets`.
 
-        Parts of a list, one call after the other, give what `fit_triplets` gives on the list.
+        Calls on consecutive parts of a list give the same result as `fit_triplets` on the list.
         """
         self._check_parameters()
         started = self._has_started()
@@ -265,27 +268,27 @@ class OnlineLearner(BaseEstimator):
                 f"items must be given: the learned form compares {widths[0]} features with "
                 f"{widths[1]}."
             )
-        # Not every number is checked: a few triplets must not cost a pass over all rows.
+        # Rows are not checked for NaN here: a few triplets must not cost a pass over all rows.
         queries, items = check_sides(queries, items, widths, finite=False)
         stream = check_stream(triplets, queries, items, weights)
         if isinstance(stream, TripletStream):
-            refuse_odd_rows(stream, queries, None if items is queries else items)
+            check_triplet_rows(stream, queries, None if items is queries else items)
         if not started:
             self._start(self._default_form(queries.shape[1], items.shape[1]))
         train(self, stream, queries, items)
         return self
 
     def initialize(self, n_query_features: int, n_item_features: int) -> Self:
-        """Set the initial state, for rows of these widths, without any triplets."""
+        """Set the initial state for these numbers of features, without any triplets."""
         self._check_parameters()
         self._start(self._default_form(n_query_features, n_item_features))
         return self
 
     @property
     def similarity_(self) -> Bilinear:
-        """The form as it is now; later training does not change it."""
+        """The current form; later training does not change it."""
         if not hasattr(self, "state_"):
-            raise AttributeError(f"this {type(self).__name__} has not learned anything yet.")
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
         # Frozen, not copied: training copies an array that is frozen.
         self.state_.W.flags.writeable = False
         return self._as_similarity(self.state_.W)
@@ -310,8 +313,7 @@ class OnlineLearner(BaseEstimator):
         models : sequence of learners of this class
             All continued from the same start.
         start : learner, optional
-            That start, where it had learned something itself; it is counted once. A fresh one by
-            default.
+            That start, if it was trained itself; it is counted once. By default the initial state.
 
         Returns
         -------
@@ -339,7 +341,7 @@ class OnlineLearner(BaseEstimator):
 
     @classmethod
     def _from_file(cls, validation: Any = None, **parameters: Any) -> Self:
-        """Return a learner as a file holds it; older files have a parameter `validation`."""
+        """Return a learner with the parameters in a file; older files have `validation`."""
         return cls(**parameters)
 
     def _check_parameters(self) -> None:
@@ -367,7 +369,7 @@ class OnlineLearner(BaseEstimator):
         return X, y, None if weights is None else check_weights(weights, y, "y")
 
     def _has_started(self) -> bool:
-        """Tell whether there is a state, and refuse one that parameters no longer fit."""
+        """Return whether there is a state; raise ValueError if it does not match the parameters."""
         if not hasattr(self, "state_"):
             return False
         if type(self.state_) is not self._state_class() or self.state_.W.dtype != self.dtype:
@@ -378,7 +380,7 @@ class OnlineLearner(BaseEstimator):
         return True
 
     def _generator(self, position: int) -> np.random.Generator:
-        """Return random numbers that depend on the seed and on the number of triplets seen."""
+        """Return a generator seeded by `random_state` and the number of triplets seen."""
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return np.random.default_rng([seed, position])
 
@@ -393,12 +395,12 @@ class OnlineLearner(BaseEstimator):
         return isinstance(self.init, str) and self.init == "ridge"
 
     def _default_form(self, n_query: int, n_item: int, init: Any = None) -> np.ndarray:
-        """Return the initial W that `init` names, or the given one instead."""
+        """Return the initial W of `init`, by default the parameter."""
         init = self.init if init is None else init
-        return starting_form(init, n_query, n_item, self.dtype, self.normalize)
+        return initial_form(init, n_query, n_item, self.dtype, self.normalize)
 
     def _base_form(self, Q: Rows, P: Rows) -> np.ndarray:
-        """Return the W that results are compared with: before the ridge, if there is one."""
+        """Return the W that results are compared with; with ``init="ridge"``, the ridge's start."""
         return self._default_form(
             Q.shape[1], P.shape[1], "auto" if self._starts_from_ridge() else None
         )
@@ -406,7 +408,7 @@ class OnlineLearner(BaseEstimator):
     def _initial_form(
         self, Q: Rows, P: Rows, fit_ridge: Callable[[RidgeSimilarity], Any]
     ) -> np.ndarray:
-        """Return the initial W; with ``init="ridge"`` that of a ridge, fitted here."""
+        """Return the initial W; with ``init="ridge"`` the form of a ridge that is fitted here."""
         if not self._starts_from_ridge():
             return self._default_form(Q.shape[1], P.shape[1])
         ridge = RidgeSimilarity(
@@ -418,7 +420,7 @@ class OnlineLearner(BaseEstimator):
         return form
 
     def _start(self, form: np.ndarray) -> None:
-        """Reset to an initial W, which becomes the state's own."""
+        """Reset to an initial W, which the state owns from then on."""
         self.state_ = self._state_class().fresh(form)
         self.n_features_in_ = form.shape[0]
         self.n_triplets_seen_ = 0
@@ -429,7 +431,7 @@ class OnlineLearner(BaseEstimator):
     def _fit_grades(
         self, grades: Any, queries: Rows, items: Rows, weights: Any, negatives: str
     ) -> Self:
-        """Draw triplets from grades, some queries and items held out."""
+        """Learn from grades, with some queries and items held out."""
         rng = self._generator(0)
 
         def training_set(source: TripletSource, part: Any) -> TrainingSet:
@@ -451,15 +453,17 @@ class OnlineLearner(BaseEstimator):
             return train_unvalidated(self, whole)
         hold = self._hold_out(queries, items, rng)
         training = hold.training(grades, _HELD_OUT_SPLIT)
-        held = held_queries(everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng)
+        held = held_out_queries(
+            everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng
+        )
         try:
-            may_be_farther = hold.items != _HELD_OUT_SPLIT
-            source = RelevanceTriplets(training, weights, **options, items=may_be_farther)
-        except ValueError:  # nothing is left to learn from
+            training_items = hold.items != _HELD_OUT_SPLIT
+            source = RelevanceTriplets(training, weights, **options, items=training_items)
+        except ValueError:  # no training triplet is left
             held = held[:0]
         if len(held) == 0:
             return keep_start(self, queries, items, HeldOutRelevance.measure)
-        judged_by = HeldOutRelevance(
+        held_out = HeldOutRelevance(
             grades,
             held,
             relevant_items(training),
@@ -469,7 +473,7 @@ class OnlineLearner(BaseEstimator):
             same=items is queries,
         )
         part = training_set(source, training)
-        return train_validated(self, part, whole, judged_by, queries, items)
+        return train_validated(self, part, whole, held_out, queries, items)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,12 +1,12 @@
-"""What the online learners know after the triplets they have seen, and how a block changes it.
+"""States of the online learners, and their updates.
 
-Each state is a few arrays. `learn` follows the printed updates, one triplet after the other; a
-weight w makes AROMA's r into r/w and OASIS's C into wC.
+`learn` follows the published updates, one triplet at a time; a weight w replaces AROMA's r by r/w
+and OASIS's C by wC.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,19 +19,19 @@ from likewise.similarities import paired_products
 AnyState = TypeVar("AnyState", bound="State")
 Evidence: TypeAlias = tuple[Any, ...]  # arrays, and for OASIS a number
 
-# Rows in an exact block: the smaller, the less is spent on products among them, the larger, the
-# faster the matrix products; best by measurement at 384 and at 1,000 features.
+# Triplets per block of the factored updates: smaller blocks need fewer products among their rows,
+# larger blocks have faster matrix products. Best measured at 384 and at 1,000 features.
 _SMALL_BLOCK, _LARGE_BLOCK, _LARGE_WIDTH = 64, 128, 600
 
 
 class State(Protocol):
-    """Arrays that a learner changes in place."""
+    """Arrays that training changes in place."""
 
     W: np.ndarray
 
     @classmethod
-    def fresh(cls, W: np.ndarray) -> Any:
-        """Start from a form, which becomes the state's own."""
+    def fresh(cls, W: np.ndarray) -> Self:
+        """Return the initial state for a form, which the state owns from then on."""
 
     def learn(
         self,
@@ -41,30 +41,30 @@ class State(Protocol):
         rate: float,
         totals: np.ndarray,
     ) -> None:
-        """Go through the triplets; add the losses and the number of updates to `totals`."""
+        """Learn from triplets; add the losses and the number of updates to `totals`."""
 
-    def evidence_since(self, start: Any, share: float) -> Evidence:
-        """Return what was learned since `start`, as arrays that add up over states.
+    def evidence_since(self, start: Any, n_updates: float) -> Evidence:
+        """Return the evidence since `start`, as arrays whose sum over states is meaningful.
 
-        `share` is the number of updates that it was learned by.
+        `n_updates` is the number of updates since `start`.
         """
 
-    def with_evidence(self, evidence: Evidence) -> Any:
-        """Return this state as a start, and on top of it what others learned since."""
+    def with_evidence(self, evidence: Evidence) -> Self:
+        """Return this state with the evidence of other states that continued from it."""
 
 
 def sum_evidence(parts: Iterable[Evidence]) -> Evidence:
-    """Return the sum of what several states, that went on from one start, have learned."""
+    """Return the summed evidence of several states that continued from one start."""
     return tuple(sum(part) for part in zip(*parts, strict=True))
 
 
 def copy_state(state: AnyState) -> AnyState:
-    """Return the same knowledge in arrays of its own."""
+    """Return a deep copy of a state."""
     return type(state)(*(getattr(state, field.name).copy() for field in fields(state)))  # type: ignore[arg-type]
 
 
 def make_writable(state: State) -> None:
-    """Copy what others may be looking at: published, or read from a file."""
+    """Copy read-only arrays, which are published or were read from a file."""
     for field in fields(state):  # type: ignore[arg-type]
         array = getattr(state, field.name)
         if not array.flags.writeable:
@@ -72,13 +72,13 @@ def make_writable(state: State) -> None:
 
 
 def _check_arrays(**arrays: tuple[Any, tuple[int, ...] | None]) -> None:
-    """Refuse arrays that the kernels would read past the end of, as a damaged file may hold."""
+    """Refuse arrays that kernels would read out of bounds, as from a damaged file."""
     kinds = {getattr(array, "dtype", None) for array, _ in arrays.values()}
     if len(kinds) > 1 or not kinds <= {np.dtype(np.float32), np.dtype(np.float64)}:
-        raise ValueError(f"{', '.join(arrays)} must be float32 or float64 arrays, all the same.")
+        raise ValueError(f"{', '.join(arrays)} must be float32 or float64 arrays of the same type.")
     for name, (array, shape) in arrays.items():
         if array.ndim != 2 or (shape is not None and array.shape != shape):
-            raise ValueError(f"{name} has shape {array.shape}, which does not fit.")
+            raise ValueError(f"{name} has shape {array.shape}, which does not match the others.")
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds NaN or infinity; it must be finite.")
 
@@ -94,7 +94,7 @@ class OasisState:
 
     @classmethod
     def fresh(cls, W: np.ndarray) -> "OasisState":
-        """Start from a form, which becomes the state's own."""
+        """Return the initial state for a form, which the state owns from then on."""
         return cls(W)
 
     def learn(
@@ -105,7 +105,7 @@ class OasisState:
         C: float,
         totals: np.ndarray,
     ) -> None:
-        """W += τ q pᵀ with τ = min(C, loss / (|q|²|p|²)), where there is a loss."""
+        """W += τ q pᵀ with τ = min(C, loss / (|q|²|p|²)), if there is a loss."""
         for block in slices(len(triplets), batches.block_size):
             rows = triplets[block]
             queries = batches.query_lists(rows)
@@ -117,12 +117,12 @@ class OasisState:
                 dense = batches.item_rows(rows)
                 kernels.oasis_dense(*queries, dense, weights[block], C, self.W, totals)
 
-    def evidence_since(self, start: "OasisState", share: float) -> Evidence:
-        """Return the way that W went, weighted by the updates, and their number."""
-        return share * (self.W - start.W.astype(np.float64)), float(share)
+    def evidence_since(self, start: "OasisState", n_updates: float) -> Evidence:
+        """Return the change in W times the number of updates, and that number."""
+        return n_updates * (self.W - start.W.astype(np.float64)), float(n_updates)
 
     def with_evidence(self, evidence: Evidence) -> "OasisState":
-        """Go the mean of the ways, each weighted by its share of the updates."""
+        """Add the mean change in W, weighted by the numbers of updates."""
         moved, total = evidence
         W = self.W + moved / total if total > 0 else self.W.copy()
         return OasisState(W.astype(self.W.dtype))
@@ -140,7 +140,7 @@ class DiagonalState:
 
     @classmethod
     def fresh(cls, W: np.ndarray) -> "DiagonalState":
-        """Start from a mean, which becomes the state's own, and variances of one."""
+        """Return the initial state: mean W, which the state owns from then on, and variances 1."""
         return cls(W, np.ones_like(W))
 
     def learn(
@@ -151,7 +151,7 @@ class DiagonalState:
         r: float,
         totals: np.ndarray,
     ) -> None:
-        """W += loss/(v + r) S∘qpᵀ, then 1/S += (q∘q)(p∘p)ᵀ/r, where there is a loss."""
+        """W += loss/(v + r) S∘qpᵀ, then 1/S += (q∘q)(p∘p)ᵀ/r, if there is a loss."""
         for block in slices(len(triplets), batches.block_size):
             rows = triplets[block]
             queries = batches.query_lists(rows)
@@ -169,7 +169,7 @@ class DiagonalState:
                 )
 
     def forget(self, share: float) -> None:
-        """Move the variance back towards its start by that share."""
+        """Move the variances towards their initial value by a share of the difference."""
         self.S += self.S.dtype.type(share) * (1 - self.S)
 
     def variances(self, queries: Any, items: Any) -> np.ndarray:
@@ -180,15 +180,15 @@ class DiagonalState:
         """Return the variance of the score of query i with item i."""
         return paired_products(_squared(queries) @ self.S, _squared(items))
 
-    def evidence_since(self, start: "DiagonalState", share: float) -> Evidence:
-        """Return g = 1/S − 1/S₀ and g∘(W − W₀): the start is not counted."""
-        # Where a state has forgotten, it may know less than at the start: that is no evidence.
+    def evidence_since(self, start: "DiagonalState", n_updates: float) -> Evidence:
+        """Return g = 1/S − 1/S₀ and g∘(W − W₀), which do not include the start."""
+        # After forgetting, the precision may be below that of the start; this is not evidence.
         gained, moved = np.empty_like(self.W), np.empty_like(self.W)
         kernels.list_evidence(self.W, self.S, start.W, start.S, gained, moved)
         return gained, moved
 
     def with_evidence(self, evidence: Evidence) -> "DiagonalState":
-        """Return 1/S = 1/S₀ + Σg and W = W₀ + Σ g∘(W − W₀) / Σg: the start is counted once."""
+        """Return 1/S = 1/S₀ + Σg and W = W₀ + Σ g∘(W − W₀) / Σg, with the start counted once."""
         W, S = np.empty_like(self.W), np.empty_like(self.S)
         kernels.apply_evidence(self.W, self.S, *evidence, W, S)
         return DiagonalState(W, S)
@@ -212,7 +212,7 @@ class FactoredState:
 
     @classmethod
     def fresh(cls, W: np.ndarray) -> "FactoredState":
-        """Start from a mean, which becomes the state's own, and covariances of one."""
+        """Return the initial state: mean W, which the state owns, and identity covariances."""
         return cls(W, *(np.eye(n, dtype=W.dtype) for n in W.shape))
 
     def learn(
@@ -223,7 +223,7 @@ class FactoredState:
         r: float,
         totals: np.ndarray,
     ) -> None:
-        """W += loss/(r + ab) Λq(Σp)ᵀ, and Σ⁻¹ += a/(mr) ppᵀ, Λ⁻¹ += b/(nr) qqᵀ, where a loss is."""
+        """W += loss/(r + ab) Λq(Σp)ᵀ, Σ⁻¹ += a/(mr) ppᵀ, Λ⁻¹ += b/(nr) qqᵀ, if there is a loss."""
         size = _LARGE_BLOCK if max(self.W.shape) > _LARGE_WIDTH else _SMALL_BLOCK
         for block in slices(len(triplets), size):
             self._learn_block(triplets[block], weights[block], batches, r, totals)
@@ -236,7 +236,7 @@ class FactoredState:
         r: float,
         totals: np.ndarray,
     ) -> None:
-        """Decide on each triplet from the products among the block's rows, then write once."""
+        """Compute all updates from products among the block's rows, then write them once."""
         n, (n_query, n_item) = len(triplets), self.W.shape
         Q, P = batches.query_rows(triplets), batches.item_rows(triplets)
         by_Lambda = np.matmul(Q, self.Lambda, out=batches.scratch("QΛ", (n, n_query)))
@@ -249,21 +249,21 @@ class FactoredState:
         kernels.factored_decisions(
             queries, items, margins, weights, r, n_query, n_item, steps, shrinks, totals
         )
-        acted = np.flatnonzero(steps)
-        if len(acted) == 0:
+        updated = np.flatnonzero(steps)
+        if len(updated) == 0:
             return
-        if len(acted) < n:
-            steps, shrinks = steps[acted], shrinks[:, acted]
-            by_Lambda, by_Sigma = by_Lambda[acted], by_Sigma[acted]
-            queries, items = queries[np.ix_(acted, acted)], items[np.ix_(acted, acted)]
-        V = _as_they_came(by_Lambda, queries, shrinks[0])
-        U = _as_they_came(by_Sigma, items, shrinks[1])
+        if len(updated) < n:
+            steps, shrinks = steps[updated], shrinks[:, updated]
+            by_Lambda, by_Sigma = by_Lambda[updated], by_Sigma[updated]
+            queries, items = queries[np.ix_(updated, updated)], items[np.ix_(updated, updated)]
+        V = _sequential_products(by_Lambda, queries, shrinks[0])
+        U = _sequential_products(by_Sigma, items, shrinks[1])
         _add_product(self.W, V * steps[:, None], U)
         _add_product(self.Lambda, V * -shrinks[0, :, None], V)
         _add_product(self.Sigma, U * -shrinks[1, :, None], U)
 
     def forget(self, share: float) -> None:
-        """Move the covariances back towards their start by that share."""
+        """Move the covariances towards their initial value by a share of the difference."""
         for covariance in (self.Lambda, self.Sigma):
             covariance *= 1 - share
             np.einsum("ii->i", covariance)[...] += share
@@ -276,18 +276,18 @@ class FactoredState:
         """Return the variance of the score of query i with item i."""
         return _quadratic(queries, self.Lambda) * _quadratic(items, self.Sigma)
 
-    def evidence_since(self, start: "FactoredState", share: float) -> Evidence:
-        """Return what was gained on Λ⁻¹ and on Σ⁻¹, and the way of W weighted by each."""
-        moved = self.W - start.W.astype(np.float64)
+    def evidence_since(self, start: "FactoredState", n_updates: float) -> Evidence:
+        """Return the gains of Λ⁻¹ and Σ⁻¹, and the change in W weighted by each."""
+        change = self.W - start.W.astype(np.float64)
         of_queries = _above(_inverse(self.Lambda) - _inverse(start.Lambda), _rounding(start.Lambda))
         of_items = _above(_inverse(self.Sigma) - _inverse(start.Sigma), _rounding(start.Sigma))
-        return of_queries, of_queries @ moved, of_items, moved @ of_items
+        return of_queries, of_queries @ change, of_items, change @ of_items
 
     def with_evidence(self, evidence: Evidence) -> "FactoredState":
-        """Add what was gained to Λ⁻¹ and Σ⁻¹: an approximation.
+        """Add the gains to Λ⁻¹ and Σ⁻¹; this is an approximation.
 
-        The sum of the precisions Λ⁻¹⊗Σ⁻¹ is not of that form. W is the mean of two that are
-        weighted by what each state gained on one side.
+        The sum of precisions Λ⁻¹⊗Σ⁻¹ is not a Kronecker product. W is the mean of two estimates,
+        weighted by the gains on the query side and on the item side.
         """
         of_queries, by_queries, of_items, by_items = evidence
         W = (
@@ -303,18 +303,18 @@ class FactoredState:
         return FactoredState(*(part.astype(self.W.dtype) for part in (W, queries, items)))
 
 
-def _as_they_came(rows: np.ndarray, products: np.ndarray, shrinks: np.ndarray) -> np.ndarray:
-    """Return Σₜpₜ of each triplet t, from Σp of the block's start.
+def _sequential_products(rows: np.ndarray, products: np.ndarray, shrinks: np.ndarray) -> np.ndarray:
+    """Return Σₜpₜ of each triplet t, with Σₜ before its update, from Σp at the block's start.
 
     Σₜpₜ = Σpₜ − Σ_{s<t} shrinkₛ (Σₛpₛ)ᵀpₜ Σₛpₛ, which is a triangular system.
     """
     from scipy.linalg import get_blas_funcs
 
     solve = get_blas_funcs("trsm", (rows,))
-    # In Fortran's order: rowsᵀ = Uᵀ(1 + shrink·products), whose second factor is upper triangular.
+    # In Fortran order: rowsᵀ = Uᵀ(1 + shrink·products), whose second factor is upper triangular.
     factor = products.T * shrinks
-    found = solve(1, factor, rows.T, side=1, lower=1, trans_a=1, diag=1, overwrite_b=1)
-    return np.asarray(found.T)
+    solution = solve(1, factor, rows.T, side=1, lower=1, trans_a=1, diag=1, overwrite_b=1)
+    return np.asarray(solution.T)
 
 
 def _add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
@@ -326,14 +326,14 @@ def _add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> Non
 
 
 def _rounding(start: np.ndarray) -> float:
-    """Return what inverting in the precision of the state leaves uncertain: no evidence."""
+    """Return the rounding error of an inverse in the precision of the state."""
     return float(np.finfo(start.dtype).eps * len(start) * np.abs(_inverse(start)).max())
 
 
-def _above(matrix: np.ndarray, least: float, *, invert: bool = False) -> np.ndarray:
-    """Return the part of a symmetric matrix whose eigenvalues exceed `least`, or its inverse."""
+def _above(matrix: np.ndarray, minimum: float, *, invert: bool = False) -> np.ndarray:
+    """Return the part of a symmetric matrix with eigenvalues above `minimum`, or its inverse."""
     values, vectors = np.linalg.eigh(matrix)
-    kept = values > least
+    kept = values > minimum
     values, vectors = values[kept], vectors[:, kept]
     return (vectors * (1 / values if invert else values)) @ vectors.T
 

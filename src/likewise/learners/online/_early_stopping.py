@@ -9,9 +9,8 @@ import numpy as np
 
 from likewise._execution import current_backend
 from likewise._validation import Rows
-from likewise.learners._gate import KINDS, judge, start_kept
-from likewise.learners._held_out import HeldOut
 from likewise.learners.online._beliefs import State, copy_state
+from likewise.learners.validation import KINDS, HeldOut, judge, start_kept_message
 from likewise.similarities import Bilinear
 
 if TYPE_CHECKING:
@@ -26,12 +25,12 @@ _SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 @dataclass
 class Progress:
-    """How far training has come, and the best state so far.
+    """Progress of training, and the best state so far.
 
     Attributes
     ----------
     best : State or None
-        None where nothing is held out.
+        None without a hold-out.
     best_mean : float
         Mean over the held-out queries at the best state.
     n_best : int
@@ -62,7 +61,7 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """A form to start from, and how to train from there.
+    """An initial form, and training from it.
 
     Attributes
     ----------
@@ -75,7 +74,7 @@ class TrainingSet:
 
 
 def train_unvalidated(learner: Learner, whole: TrainingSet) -> Learner:
-    """Train once on everything."""
+    """Train once on all data."""
     learner._start(whole.start())
     whole.train(learner.n_triplets, None)
     return learner
@@ -89,7 +88,7 @@ def train_validated(
     queries: Rows,
     items: Rows,
 ) -> Learner:
-    """Train on a part, decide by the held-out queries, and train again on everything."""
+    """Train on a part, decide by the held-out queries, and train again on all data."""
     base = learner._base_form(queries, items)
     backend = current_backend()
     validation = None if backend is None else backend.resumed_validation()
@@ -104,7 +103,7 @@ def train_validated(
         learner._start(base)
         _warn_that_start_is_kept(validation)
     elif progress.interrupted and progress.best is not None:
-        learner.state_ = progress.best  # without training again: the user wants to stop
+        learner.state_ = progress.best  # the user interrupted: do not train again
     else:
         start = whole.start()
         learner._start(start.copy())
@@ -120,7 +119,7 @@ def train_validated(
 
 
 def keep_start(learner: Learner, queries: Rows, items: Rows, measure: str) -> Learner:
-    """Start, and learn nothing: there are too few queries to hold some out."""
+    """Keep the start: there are too few queries for a hold-out."""
     verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
     learner._start(learner._base_form(queries, items))
     learner.validation_ = {
@@ -136,7 +135,7 @@ def keep_start(learner: Learner, queries: Rows, items: Rows, measure: str) -> Le
 
 def _warn_that_start_is_kept(validation: dict[str, Any]) -> None:
     outcomes = {kind: validation[kind] for kind in KINDS}
-    warnings.warn(start_kept(validation["measure"], outcomes), stacklevel=5)
+    warnings.warn(start_kept_message(validation["measure"], outcomes), stacklevel=5)
 
 
 def check_intervals(n_triplets: int) -> Iterator[int]:
@@ -167,9 +166,9 @@ def decide(
     ----------
     held : HeldOut
     base : array
-        The start that every share is compared with.
+        The form that every share is compared with.
     start : array
-        The start of training; it differs from `base` where that was learned, too.
+        The start of training; it differs from `base` if it was learned itself.
     progress : Progress, with a best state
     as_similarity : callable from W to a Bilinear
     new_items : {"protect", "allow", "strict"}
@@ -184,7 +183,7 @@ def decide(
     if not start.any():
         shares = _SHARES[-1:]  # from zero, every share gives the same ranking
     elif not np.array_equal(base, start):
-        shares = (0.0, *_SHARES)  # the start may be worth publishing by itself
+        shares = (0.0, *_SHARES)  # the start itself may be worth publishing
     values = [held(as_similarity(start + start.dtype.type(s) * change)) for s in shares]
     before = held(as_similarity(base)) if base.any() else held.without_ranking()
     candidates = np.array(values)[:, None]

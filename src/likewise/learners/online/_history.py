@@ -1,11 +1,11 @@
-"""What happened while an online learner learned: one entry for each stretch of triplets."""
+"""Training history of an online learner: an entry for each interval of triplets."""
 
 from typing import Any
 
 from likewise.exceptions import require_extra
 
-_STRETCH = 10_000
-_MOST_ENTRIES = 1000  # a stream without end must not fill the memory with its past
+_INTERVAL = 10_000
+_MAX_ENTRIES = 1000  # limits the memory for an endless stream
 
 
 def record(
@@ -15,46 +15,46 @@ def record(
     loss: float = 0.0,
     validation: float | None = None,
 ) -> None:
-    """Add what is new to the last entry while its stretch lasts, else begin another.
+    """Update the last entry within its interval, else start another.
 
     Parameters
     ----------
     history : list of dict, changed
-        ``triplets`` and ``updates`` so far, ``loss`` on average in the stretch that ends there,
+        ``triplets`` and ``updates`` so far, mean ``loss`` of the interval that ends there, and
         ``validation`` at its end or None.
     n_triplets, n_updates : int, so far
     loss : float, summed over the triplets since the last call
     validation : float, optional
     """
-    begin = history[-2]["triplets"] if len(history) > 1 else 0
+    start = history[-2]["triplets"] if len(history) > 1 else 0
     if (
         not history
         or history[-1]["validation"] is not None
-        or (history[-1]["triplets"] - begin >= _STRETCH and n_triplets > history[-1]["triplets"])
+        or (history[-1]["triplets"] - start >= _INTERVAL and n_triplets > history[-1]["triplets"])
     ):
-        begin = history[-1]["triplets"] if history else 0
-        if n_triplets == begin:
+        start = history[-1]["triplets"] if history else 0
+        if n_triplets == start:
             return
-        history.append({"triplets": begin, "updates": 0, "loss": 0.0, "validation": None})
+        history.append({"triplets": start, "updates": 0, "loss": 0.0, "validation": None})
     entry = history[-1]
-    summed = entry["loss"] * (entry["triplets"] - begin) + float(loss)
+    summed = entry["loss"] * (entry["triplets"] - start) + float(loss)
     entry["triplets"], entry["updates"] = n_triplets, n_updates
-    entry["loss"] = summed / max(n_triplets - begin, 1)
+    entry["loss"] = summed / max(n_triplets - start, 1)
     entry["validation"] = None if validation is None else float(validation)
-    if len(history) > _MOST_ENTRIES:
+    if len(history) > _MAX_ENTRIES:
         history[:] = _halved(history)
 
 
 def _halved(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join every two entries into one."""
+    """Merge pairs of consecutive entries."""
     joined = []
-    begin = 0
+    start = 0
     for first, second in zip(history[::2], history[1::2], strict=False):
-        before, after = first["triplets"] - begin, second["triplets"] - first["triplets"]
+        before, after = first["triplets"] - start, second["triplets"] - first["triplets"]
         loss = (first["loss"] * before + second["loss"] * after) / (before + after)
         checks = [e["validation"] for e in (first, second) if e["validation"] is not None]
         joined.append({**second, "loss": loss, "validation": checks[-1] if checks else None})
-        begin = second["triplets"]
+        start = second["triplets"]
     return joined + history[len(joined) * 2 :]
 
 

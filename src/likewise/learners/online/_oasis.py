@@ -1,4 +1,4 @@
-"""OASIS: a bilinear form by passive-aggressive steps."""
+"""OASIS: online learning of a bilinear form by passive-aggressive updates."""
 
 from typing import Any
 
@@ -9,38 +9,38 @@ from likewise.learners.online._training import UpdateRule
 
 
 class OASIS(OnlineLearner):
-    """Bilinear similarity qᵀWp from triplets, online, by the smallest step that mends each.
+    """Bilinear similarity qᵀWp from triplets, online, by passive-aggressive updates.
 
     For a triplet with p = p⁺ − p⁻ and loss [1 − qᵀWp]₊: W += τ q pᵀ with
-    τ = min(C, loss / (‖q‖²‖p‖²)) (Chechik et al., 2010). AROMA is its second-order relative.
+    τ = min(C, loss / (‖q‖²‖p‖²)) (Chechik et al., 2010). AROMA is a second-order variant.
 
     Parameters
     ----------
     C : float, default=1.0
-        Largest step.
+        Maximum step.
     init : {"auto", "identity", "zero", "ridge"}, array or Bilinear, default="auto"
-        Where W starts; "auto" is the identity where queries and items have the same width. "ridge"
-        is what `RidgeSimilarity` learns from the same labels, relevance or pairs, without what is
-        held out while it is judged.
+        Initial W; "auto" is the identity if queries and items have the same number of features,
+        else zero. "ridge" is the form that `RidgeSimilarity` learns from the same labels, relevance
+        or pairs; during validation, from the training part only.
     normalize : bool, default=True
         Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
     dtype : {"float32", "float64"}, default="float32"
     n_triplets : int, default=500_000
-        Most triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
+        Maximum number of triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
     early_stopping : bool, default=True
-        Hold out queries and items in those three; stop when they gain no more, publish the share
-        of what was learned that clearly beats the start on them, and learn it again from all. What
-        does not, is not published.
+        In these methods, hold out queries and items, stop when their values no longer improve,
+        and choose the share of the learned change in W by them. If it clearly beats the start, it
+        is learned again from all data; else the start is kept.
     validation_fraction : float, default=0.2
-        Share of the queries, and of the items, that is held out.
+        Share of the queries, and of the items, to hold out.
     new_items : {"protect", "allow", "strict"}, default="protect"
-        What may happen to items that were not judged. Of the shares, "protect" takes the best
-        overall among those by which new items lose at most one standard error, "allow" the best
-        overall, "strict" the one that new items gain most by.
+        Treatment of items without judgments. "protect" chooses the share with the best overall
+        value among those where new items lose at most one standard error; "allow" the one with the
+        best overall value; "strict" the one with the best value on new items.
     negatives : {"unjudged", "judged"}, default="unjudged"
-        Which items may be the farther ones in `fit_relevance`.
+        Allowed farther items in `fit_relevance`.
     hard_negatives : float, default=0.0
-        Share of the farther items in `fit_relevance` that come from the top of the ranking.
+        Share of the farther items in `fit_relevance` that are drawn from the top of the ranking.
     random_state : int, RandomState or None
     verbose : bool, default=False
 
@@ -49,16 +49,16 @@ class OASIS(OnlineLearner):
     similarity_ : Bilinear
     n_triplets_seen_, n_updates_ : int
     history_ : list of dict
-        ``triplets``, ``updates``, mean ``loss`` of the stretch, and ``validation`` or None.
+        ``triplets`` and ``updates`` so far, mean ``loss`` of the interval, and ``validation`` or
+        None.
     validation_ : dict
-        Where something was held out: ``"overall"``, ``"seen"`` and ``"new"``, each (start,
-        learned, error, n), are means over held-out queries, the standard error of their
-        difference, and the number of queries, over all items, over items that were seen in
-        training and over new ones. ``"measure"`` says of what, ``"published"`` whether it passed,
-        ``"share"`` how much of what was learned (0: the start was kept) and ``"n_triplets"`` after
-        how many triplets.
+        With a hold-out: ``"overall"``, ``"seen"`` and ``"new"``, each (start, learned, error, n):
+        means over held-out queries, the standard error of their difference, and the number of
+        queries, for all items, for items seen in training and for new items. ``"measure"`` is the
+        name of the measure, ``"published"`` False if the start was kept, ``"share"`` the share of
+        the learned change and ``"n_triplets"`` the number of triplets it was learned from.
     state_ : OasisState
-        What it goes on from.
+        The learned state.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Training of an online learner: triplets applied to a state, one after the other."""
+"""Training of an online learner: triplets update a state one at a time."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,7 @@ from likewise._execution import current_backend
 from likewise._progress import LongWork, show_progress
 from likewise._threads import single_threaded_blas, slices
 from likewise._validation import Rows, check_rows
-from likewise.learners._arguments import same_start
-from likewise.learners._held_out import HeldOut
+from likewise.learners._initial_form import same_init
 from likewise.learners.online._beliefs import (
     DiagonalState,
     FactoredState,
@@ -29,6 +28,7 @@ from likewise.learners.online._early_stopping import (
 )
 from likewise.learners.online._history import record
 from likewise.learners.online._triplet_batches import TripletBatches
+from likewise.learners.validation import HeldOut
 from likewise.supervision import RelevanceTriplets, TripletSource, TripletStream
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
 
 _BLOCK = 1024  # triplets between checks for Ctrl-C
 _FORGET_EVERY = 1000
-_N_RANKED = 50  # items of each query that hard negatives are drawn from
+_N_RANKED = 50  # top items of each query from which hard negatives are drawn
 
 
 def check_sides(
@@ -46,7 +46,7 @@ def check_sides(
 ) -> tuple[Any, Any]:
     """Return the checked rows of both sides; without items, the queries twice.
 
-    With `finite` false, NaN and infinity are not looked for.
+    With `finite` false, NaN and infinity are accepted.
     """
     backend = current_backend()
 
@@ -127,7 +127,7 @@ def _rank_hard_negatives(
 
 
 class UpdateRule(NamedTuple):
-    """The parameters of a learner that its updates depend on.
+    """Parameters of the updates.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Trainer(Protocol):
     """Applies triplets to a state, in this process or on a cluster."""
 
     def rounds(self, triplets: Any, progress: Progress, work: LongWork) -> Iterator[Any]:
-        """Yield each round that is left, as `train` takes it."""
+        """Yield each remaining round, as `train` takes it."""
 
     def train(self, state: State, n_seen: int, triplets: Any, current: Any) -> Iterator[Step]:
         """Apply the triplets of a round to a state that has seen `n_seen`."""
@@ -250,7 +250,7 @@ def apply_triplets(
 
 
 def _between_forgetting(n: int, n_seen: int, forget: float) -> Iterator[slice]:
-    """Cut a block at every 1,000th triplet of the whole stream, where variance is inflated."""
+    """Split a block at every 1,000th triplet of the stream, where the state forgets."""
     first = n if forget == 0 else -n_seen % _FORGET_EVERY
     if first:
         yield slice(0, min(first, n))
@@ -262,8 +262,8 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
     if not models:
         raise ValueError("models is empty; at least one learner is needed.")
     first = models[0]
-    everyone: list[Any] = [*models, *([] if start is None else [start])]
-    for model in everyone:
+    learners: list[Any] = [*models, *([] if start is None else [start])]
+    for model in learners:
         if type(model) is not kind:
             raise TypeError(f"models must be {kind.__name__}s, but {model!r} was given.")
         check_is_fitted(model, "state_")
@@ -273,18 +273,18 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
             model.state_.W.shape != first.state_.W.shape
         ):
             raise ValueError(
-                "models must have learned the same kind of form, of the same widths, but "
+                "models must have states of the same kind and shape, but "
                 f"{type(first.state_).__name__} {first.state_.W.shape} and "
                 f"{type(model.state_).__name__} {model.state_.W.shape} were given."
             )
-    if start is None and any(not same_start(model.init, first.init) for model in models):
-        raise ValueError("models must have had the same start, but init differs.")
+    if start is None and any(not same_init(model.init, first.init) for model in models):
+        raise ValueError("models must have the same start, but init differs.")
     if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
         raise ValueError("start has seen more triplets than a model that continues from it.")
 
 
 def merged_state(models: Sequence[Any], start: State, n_updates: Sequence[int]) -> State:
-    """Return `start` with the evidence that each model gained by so many updates."""
+    """Return `start` with the evidence of each model since then."""
     evidence = (
         model.state_.evidence_since(start, n) for model, n in zip(models, n_updates, strict=True)
     )

@@ -1,4 +1,4 @@
-"""The rows that a block of triplets points at, in the form that the online kernels read."""
+"""Rows of a block of triplets, in the form that the online kernels take."""
 
 from typing import Any, TypeAlias
 
@@ -9,19 +9,19 @@ from likewise._validation import Rows, is_sparse
 
 Lists: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, columns, values
 
-_ENTRIES_IN_BLOCK = 65_536  # of dense rows: they stay in cache until they are used
-_FEWEST_ROWS, _MOST_ROWS = 64, 1024
+_ENTRIES_PER_BLOCK = 65_536  # of dense rows, so that they stay in the cache
+_MIN_ROWS, _MAX_ROWS = 64, 1024
 
 
 class TripletBatches:
-    """Queries and items, of which triplets take rows: dense or CSR, each in its own precision.
+    """Gathers the queries and items of triplets, from dense or CSR rows of any precision.
 
     Parameters
     ----------
     queries, items : array or CSR
     unit : bool
-        Scale rows to unit length on the way.
-    dtype : float32 or float64, what the kernels compute in
+        Whether to scale rows to unit length.
+    dtype : float32 or float64, the precision of the kernels
     """
 
     def __init__(self, queries: Rows, items: Rows, *, unit: bool, dtype: Any) -> None:
@@ -33,12 +33,12 @@ class TripletBatches:
 
     @property
     def block_size(self) -> int:
-        """Triplets in a block."""
+        """Number of triplets in a block."""
         dense = [part.shape[1] for part in (self.queries, self.items) if not is_sparse(part)]
-        return int(np.clip(_ENTRIES_IN_BLOCK // max(dense, default=1), _FEWEST_ROWS, _MOST_ROWS))
+        return int(np.clip(_ENTRIES_PER_BLOCK // max(dense, default=1), _MIN_ROWS, _MAX_ROWS))
 
     def query_lists(self, triplets: np.ndarray) -> Lists:
-        """Return the queries' entries that are not zero."""
+        """Return the nonzero entries of the queries."""
         rows, index = self.queries, triplets[:, 0]
         if is_sparse(rows):
             lists = self._lists("query", _entries(rows, index), len(index))
@@ -49,7 +49,7 @@ class TripletBatches:
         return lists
 
     def item_lists(self, triplets: np.ndarray) -> Lists:
-        """Return the entries of the closer item less the farther one, from CSR rows."""
+        """Return the nonzero entries of closer minus farther items, from CSR rows."""
         rows, closer, farther = self.items, triplets[:, 1], triplets[:, 2]
         lists = self._lists("item", _entries(rows, closer) + _entries(rows, farther), len(closer))
         kernels.list_csr_differences(
@@ -67,7 +67,7 @@ class TripletBatches:
         return out
 
     def item_rows(self, triplets: np.ndarray) -> np.ndarray:
-        """Return the closer items less the farther ones as a dense block."""
+        """Return the closer minus the farther items as a dense block."""
         out = self._zeros("item rows", (len(triplets), self.items.shape[1]))
         if is_sparse(self.items):
             kernels.spread_lists(*self.item_lists(triplets), out)
@@ -77,12 +77,12 @@ class TripletBatches:
         return out
 
     def scratch_for_pairs(self, name: str, queries: Lists, items: Lists) -> np.ndarray:
-        """Return room for what W holds where the entries of a query and of an item meet."""
-        most = int(np.diff(queries[0]).max() * np.diff(items[0]).max())
-        return self.scratch(name, (most,))
+        """Return a scratch array for the entries of W that one triplet uses."""
+        size = int(np.diff(queries[0]).max() * np.diff(items[0]).max())
+        return self.scratch(name, (size,))
 
     def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> np.ndarray:
-        """Return an array that is made once and lent to every block; it may hold anything."""
+        """Return a named scratch array, reused between blocks and not initialized."""
         size = int(np.prod(shape))
         if name not in self._scratch or self._scratch[name].size < size:
             self._scratch[name] = np.empty(size, dtype or self.dtype)

@@ -7,7 +7,7 @@ import numpy as np
 
 from likewise._threads import single_threaded_blas, slices
 from likewise._validation import Rows, check_number, check_rows, check_whole_number, take
-from likewise.learners._informative import least_certain, probability
+from likewise.learners._uncertainty import least_certain, probability
 from likewise.similarities import frozen_map, map_rows, paired_products, to_unit_length
 from likewise.supervision import check_triplets, triplets_of
 

@@ -5,6 +5,7 @@ W = W₀ + (QᵀQ + λI)⁻¹ Qᵀ(M − QW₀). The unit of the penalty λ is a
 queries in each direction, and λ = ∞ is the start itself.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,7 +136,7 @@ class ItemScores:
         moved_lengths = np.sqrt(np.maximum(uu + 2 * gamma * uc + gamma**2 * cc, 0))
         return ratio(self._lengths, moved_lengths)
 
-    def all(self, mapped: np.ndarray, gammas: Any) -> Any:
+    def all(self, mapped: np.ndarray, gammas: Iterable[float]) -> Iterator[np.ndarray]:
         """Yield the scores of mapped queries with all items, for each step."""
         scores = products(mapped, self.items)
         along = None
@@ -153,7 +154,9 @@ class ItemScores:
             moved[:, self._offsets.rows] = (unit + gamma * along) * self.scales(gamma)
             yield moved
 
-    def pairs(self, mapped: np.ndarray, columns: np.ndarray, gammas: Any) -> Any:
+    def pairs(
+        self, mapped: np.ndarray, columns: np.ndarray, gammas: Iterable[float]
+    ) -> Iterator[np.ndarray]:
         """Yield the scores of mapped query i with the item in column i, for each step."""
         scores = paired_products(mapped, self.items[columns])
         along = None

@@ -1,7 +1,7 @@
 """Cross-validation of ridge candidates: every split holds out both queries and items.
 
 A candidate is a penalty α, with offsets of step γ. Values of the start and of all candidates come
-as `likewise.learners._gate.judge` takes them.
+as `likewise.learners.validation.judge` takes them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,21 +12,21 @@ import numpy as np
 
 from likewise._progress import LongWork
 from likewise._validation import Rows
-from likewise.learners._held_out import (
-    HeldOutRelevance,
-    HeldOutTriplets,
-    all_new,
-    average_precisions,
-    can_judge_labels,
-    held_queries,
-    held_rows,
-)
 from likewise.learners.ridge._closed_form import (
     ItemScores,
     RidgePath,
     label_path,
     offset_directions,
     relevance_path,
+)
+from likewise.learners.validation import (
+    HeldOutRelevance,
+    HeldOutTriplets,
+    all_new,
+    average_precisions,
+    can_validate_labels,
+    held_out_queries,
+    held_out_rows,
 )
 from likewise.similarities import map_rows, products
 from likewise.supervision import N_SPLITS, HoldOut, relevant_items, weights_at
@@ -79,7 +79,7 @@ class RelevanceJudgments:
         has_relevant = np.zeros(relevance.shape[0], dtype=bool)
         has_relevant[rows[(relevance.data > 0) & ~(same & (relevance.indices == rows))]] = True
         max_queries = max(_MIN_QUERIES, _MAX_SCORES // relevance.shape[1]) // N_SPLITS
-        queries = held_queries(
+        queries = held_out_queries(
             np.flatnonzero(has_relevant), splits.queries, split, max_queries, rng
         )
         if len(queries) == 0:
@@ -184,8 +184,8 @@ def validate_labels(
     splits = HoldOut.random(len(classes), 0, rng).queries
     start_values, values = [], []
     for split in _splits():
-        held_out, rest = held_rows(classes, splits, split, rng), np.flatnonzero(splits != split)
-        if not can_judge_labels(classes, held_out, rest):
+        held_out, rest = held_out_rows(classes, splits, split, rng), np.flatnonzero(splits != split)
+        if not can_validate_labels(classes, held_out, rest):
             continue
         path = label_path(X[rest], classes[rest], weights[rest])
         scores = [_scores_by(start), *(_scores_by_classes(path, alpha) for alpha in alphas)]

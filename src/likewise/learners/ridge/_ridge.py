@@ -13,9 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise._progress import show_progress
 from likewise._threads import single_threaded_blas
 from likewise._validation import Rows, check_choice, check_classes, check_number, check_rows
-from likewise.learners._arguments import grades_of_pairs, starting_form
-from likewise.learners._gate import NEW_ITEMS, Verdict, judge, start_kept
-from likewise.learners._held_out import HeldOutLabels, mean_average_precision
+from likewise.learners._initial_form import initial_form
 from likewise.learners.ridge._closed_form import (
     Directions,
     label_form,
@@ -31,8 +29,22 @@ from likewise.learners.ridge._cross_validation import (
     validate_judgments,
     validate_labels,
 )
+from likewise.learners.validation import (
+    NEW_ITEMS,
+    HeldOutLabels,
+    Verdict,
+    judge,
+    mean_average_precision,
+    start_kept_message,
+)
 from likewise.similarities import Bilinear, ItemOffsets, check_item_ids, to_unit_length
-from likewise.supervision import check_relevance, check_triplets, check_weights, triplets_of
+from likewise.supervision import (
+    check_relevance,
+    check_triplets,
+    check_weights,
+    relevance_from_pairs,
+    triplets_of,
+)
 
 # From the start outwards: ties go to the candidate closest to the start.
 _ALPHAS = (np.inf, 100.0, 30.0, 10.0, 3.0, 1.0)
@@ -127,7 +139,7 @@ class RidgeSimilarity(BaseEstimator):
         weights = check_weights(sample_weight, y, "y")
         if not weights.any():
             raise ValueError("sample_weight must not be zero everywhere.")
-        start = starting_form(self.init, X.shape[1], X.shape[1], "float64", self.normalize)
+        start = initial_form(self.init, X.shape[1], X.shape[1], "float64", self.normalize)
         rows = self._normalized(check_rows(X, "X", finite=False))
         alphas = _LABEL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
         with show_progress(self.verbose), single_threaded_blas():
@@ -188,7 +200,7 @@ class RidgeSimilarity(BaseEstimator):
         weights : array of shape (n_pairs,), optional
         """
         Q, P = self._sides(queries, items)
-        judgments = RelevanceJudgments(*grades_of_pairs(pairs, y, weights, Q, P))
+        judgments = RelevanceJudgments(*relevance_from_pairs(pairs, y, weights, Q, P))
         return self._fit_judgments(judgments, Q, P, item_ids, offsets)
 
     def fit_triplets(
@@ -229,7 +241,7 @@ class RidgeSimilarity(BaseEstimator):
         self, judgments: Judgments, Q: Rows, P: Rows, item_ids: Any, offsets: bool
     ) -> Self:
         ids = _check_ids(item_ids, P.shape[0])
-        start = starting_form(self.init, Q.shape[1], P.shape[1], "float64", self.normalize)
+        start = initial_form(self.init, Q.shape[1], P.shape[1], "float64", self.normalize)
         dtype = np.result_type(Q.dtype, P.dtype)
         same = P is Q
         Q = self._normalized(Q)
@@ -273,7 +285,7 @@ class RidgeSimilarity(BaseEstimator):
             "gamma": gamma,
         }
         if not verdict.passes:
-            warnings.warn(start_kept(measure, verdict.outcomes), stacklevel=stacklevel)
+            warnings.warn(start_kept_message(measure, verdict.outcomes), stacklevel=stacklevel)
         return self
 
     def _check_parameters(self) -> None:

@@ -11,7 +11,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from likewise.learners import ERRORS_TO_PASS, Outcome
+from likewise.learners import MIN_GAIN_IN_ERRORS, Outcome
 from likewise.learners import judge as choose
 from likewise.server.learning._pages import HeldOutPages, Pages
 from likewise.server.store import Evaluation, ItemId, Verdict
@@ -81,7 +81,7 @@ def passing_threshold(test: int, n_queries: int) -> float:
     """
     from scipy.special import ndtr, stdtrit
 
-    threshold = sqrt(ERRORS_TO_PASS**2 + _TEST_PENALTY * log(test))
+    threshold = sqrt(MIN_GAIN_IN_ERRORS**2 + _TEST_PENALTY * log(test))
     return float(-stdtrit(max(n_queries - 1, 1), ndtr(-threshold)))
 
 
@@ -153,7 +153,7 @@ def choose_candidate(
 ) -> tuple[int, int, Verdict]:
     """Choose a candidate; return its form, its step and its verdict."""
     threshold = passing_threshold(test, live_means.shape[1])
-    choice = choose(live_means, candidate_means, "protect", errors_to_pass=threshold)
+    choice = choose(live_means, candidate_means, "protect", min_gain=threshold)
     outcomes = {kind: to_evaluation(outcome) for kind, outcome in choice.outcomes.items()}
     verdict = Verdict(live, **outcomes, test=test, threshold=threshold, passes=choice.passes)
     return choice.form, choice.step, verdict

@@ -6,7 +6,7 @@ import { capital } from "./words.js";
 const KEPT_AS = "likewise-token";
 let asking = null;
 
-/** What the server refused, in its own words; status 0 where it could not be reached. */
+/** An error response of the server; status 0 if it could not be reached. */
 export class Problem extends Error {
   constructor(status, sentence) {
     super(sentence);
@@ -14,17 +14,17 @@ export class Problem extends Error {
   }
 }
 
-/** Ask for JSON. */
+/** Request JSON. */
 export async function ask(path, options = {}) {
   return (await send(path, options)).json();
 }
 
-/** Send JSON, and return the answer's. */
+/** Send JSON, and return the JSON of the response. */
 export function tell(path, body = null, options = {}) {
   return ask(path, { method: "POST", body, ...options });
 }
 
-/** Save what an address gives as a file; a link could not bring the token. */
+/** Save a response as a file; a link could not send the token. */
 export async function download(path, name) {
   const blob = await (await send(path)).blob();
   const address = URL.createObjectURL(blob);
@@ -68,13 +68,13 @@ async function sentence(answer) {
   try {
     const said = capital((await answer.json()).error || unknown);
     const wait = answer.headers.get("retry-after");
-    return wait ? `${said} It asks to wait for ${wait} s.` : said;
+    return wait ? `${said} Wait ${wait} s before trying again.` : said;
   } catch {
     return unknown;
   }
 }
 
-/** Ask for the token once, however many requests wait for it. */
+/** Ask for the token once, even if several requests need it. */
 async function newToken(refused) {
   if (sessionStorage.getItem(KEPT_AS) !== refused) return; // another request has just asked
   asking ??= askForToken(refused !== null).finally(() => (asking = null));

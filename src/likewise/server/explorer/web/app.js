@@ -1,24 +1,24 @@
-// The shell: which page is shown, and what is served.
+// The shell: routing between pages, and the summary of the server.
 
 import { ask } from "./api.js";
 import { h, notice, waiting } from "./dom.js";
 import { count, several } from "./words.js";
 import * as map from "./pages/map.js";
 import * as models from "./pages/models.js";
-import * as neighbours from "./pages/neighbours.js";
+import * as neighbors from "./pages/neighbors.js";
 import * as quality from "./pages/quality.js";
 import * as teach from "./pages/teach.js";
 
-const PAGES = { neighbours, teach, map, quality, models };
-const LOOK_EVERY = 5_000; // milliseconds between looks at what others have changed
+const PAGES = { neighbors, teach, map, quality, models };
+const POLL_INTERVAL = 5_000; // milliseconds
 const main = document.getElementById("main");
 let leaving = new AbortController();
 
-/** Return what an address after # says: page, id and settings. */
+/** Return the page, the id and the settings in the part of the address after #. */
 function where() {
   const [path, settings] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...id] = path.split("/");
-  const known = Object.hasOwn(PAGES, page) ? page : "neighbours";
+  const known = Object.hasOwn(PAGES, page) ? page : "neighbors";
   return {
     page: known,
     id: id.length ? decoded(id.join("/")) : null,
@@ -74,24 +74,24 @@ async function known(signal = null) {
   ));
   const where = summary.store === "sqlite" ? "SQLite" : "PostgreSQL";
   const n = several(summary.n_items, "item");
-  const parts = [n, summary.similarity, `${summary.engine} search`, `kept in ${where}`];
+  const parts = [n, summary.similarity, `${summary.engine} search`, `stored in ${where}`];
   document.getElementById("foot").replaceChildren(
     h("p", {}, parts.join(" · ")),
     h("p", {},
-      `${count(summary.acknowledged)} comparisons written down, ${count(summary.applied)} consumed.`,
+      `${count(summary.acknowledged)} comparisons in the journal, ${count(summary.applied)} consumed.`,
   ));
   return summary;
 }
 
 async function look() {
   if (!document.hidden) await known().catch(() => {}); // the next look may succeed
-  setTimeout(look, LOOK_EVERY);
+  setTimeout(look, POLL_INTERVAL);
 }
 
 document.getElementById("skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the part after # is the page, not a place in it
+  event.preventDefault(); // the part after # names the page, not an anchor in it
   main.focus();
 });
 addEventListener("hashchange", () => show());
 addEventListener("likewise-changed", () => known().catch(() => {}));
-show({ moved: false }).finally(() => setTimeout(look, LOOK_EVERY));
+show({ moved: false }).finally(() => setTimeout(look, POLL_INTERVAL));

@@ -1,4 +1,4 @@
-// Drawings of numbers, each with the same numbers as a table.
+// Charts, each with its numbers as a table.
 
 import { h, svg } from "./dom.js";
 

@@ -1,8 +1,8 @@
-// Two questions that stop everything else: a token, and "are you sure?".
+// Modal dialogs: the token, and confirmations.
 
 import { h } from "./dom.js";
 
-/** Ask for the token until one is given; the promise is of what was typed. */
+/** Ask for the token; the promise resolves to the input. */
 export function askForToken(wasRefused) {
   return new Promise((resolve) => {
     const field = h("input", {
@@ -14,8 +14,8 @@ export function askForToken(wasRefused) {
       "aria-describedby": "token-why",
     });
     const why = wasRefused
-      ? "That was not the token. It is the one the server was started with."
-      : "This server was started with a token. It is kept until you close this tab, and sent to this server only.";
+      ? "That was not the token with which the server was started."
+      : "This server requires a token. It is kept until you close this tab, and sent only to this server.";
     const dialog = h("dialog", { class: "asks", "aria-labelledby": "token-title" },
       h("form", { onsubmit: given },
         h("h2", { id: "token-title" }, "Token"),
@@ -35,7 +35,7 @@ export function askForToken(wasRefused) {
   });
 }
 
-/** Ask whether to go on; the promise is of true or false. */
+/** Ask for a confirmation; the promise resolves to true or false. */
 export function sure(title, sentence, action) {
   return new Promise((resolve) => {
     const yes = h("button", { class: "main", type: "button", onclick: () => dialog.close("yes") }, action);

@@ -23,19 +23,19 @@ function filled(element, given, children) {
   return element;
 }
 
-/** Say something to those who listen instead of looking. */
+/** Announce a sentence to screen readers. */
 export function say(sentence) {
   document.getElementById("said").textContent = sentence;
 }
 
-/** Return a sentence in a box, perhaps with something to press. */
+/** Return a sentence in a box, optionally with a button. */
 export function notice(sentence, { kind = "plain", action = null, act = null } = {}) {
   const button = action && h("button", { type: "button", onclick: act }, action);
   const role = kind === "bad" ? "alert" : null;
   return h("div", { class: `notice ${kind}`, role }, h("p", {}, sentence), button);
 }
 
-/** Return what is shown until there is something to show. */
+/** Return a placeholder for content that is loading. */
 export function waiting(sentence = "Loading…") {
   return h("p", { class: "waiting", role: "status" },
     h("span", { class: "dot", "aria-hidden": "true" }),
@@ -51,7 +51,7 @@ export function heading(title, lead) {
   );
 }
 
-/** Return a figure in large and what it is in small. */
+/** Return a large figure with its name and a note. */
 export function tile(name, value, note = null) {
   return h("div", { class: "tile" },
     h("dt", {}, name),

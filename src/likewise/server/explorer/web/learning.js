@@ -1,4 +1,4 @@
-// How learning goes: the candidates at the gate, and what was predicted, as charts.
+// Charts of learning: candidates at the gate, and predictions.
 
 import { lineChart } from "./charts.js";
 import { h } from "./dom.js";
@@ -9,8 +9,8 @@ export function heldOut({ lessons }, options = {}) {
   if (!lessons.length) return null;
   const value = (lesson, part) => [lesson.position, lesson.overall[part]];
   return lineChart({
-    title: "Right on held-out queries",
-    note: "The mean over queries that were not learned from. Dots are versions that went live.",
+    title: "Accuracy on held-out queries",
+    note: "Means over queries that were not used for training. Dots are versions that went live.",
     across: "comparisons given",
     form: percent,
     formX: count,
@@ -32,13 +32,13 @@ export function heldOut({ lessons }, options = {}) {
   });
 }
 
-/** Return a chart of the comparisons predicted before they were learned; null until there is one. */
+/** Return a chart of the comparisons predicted before training on them; null until there is one. */
 export function predicted({ progress }, options = {}) {
   if (progress.length < 2) return null;
   const points = running(progress);
   return lineChart({
-    title: "Predicted before it was learned",
-    note: "The share of recent comparisons that the learner had right before it was told.",
+    title: "Predictions before training",
+    note: "The share of recent comparisons that the learner predicted correctly before training on them.",
     across: "comparisons given",
     form: percent,
     formX: count,
@@ -48,7 +48,7 @@ export function predicted({ progress }, options = {}) {
   });
 }
 
-/** Return the share that was right in the last fifth up to each point. */
+/** Return the share of correct predictions in the last fifth up to each point. */
 function running(progress) {
   const all = [{ position: 0, asked: 0, right: 0 }, ...progress];
   let from = 0;
@@ -58,12 +58,12 @@ function running(progress) {
   });
 }
 
-/** Let the axis begin at a half, where guessing is, or lower if need be. */
+/** Start the axis at one half, the level of chance, or lower if needed. */
 function floor(values) {
   return [Math.min(0.5, Math.floor(10 * Math.min(...values)) / 10), 1];
 }
 
-/** Return what stands where a chart will be. */
+/** Return a placeholder for a chart. */
 export function notYet(sentence) {
   return h("p", { class: "empty" }, sentence);
 }

@@ -1,4 +1,4 @@
-// A box to find an item in: type, or go through the list with the arrows.
+// A search box for items, as an ARIA combobox.
 
 import { ask } from "./api.js";
 import { h } from "./dom.js";
@@ -6,9 +6,9 @@ import { labelOf, shown } from "./show.js";
 import { several } from "./words.js";
 
 const LISTED = 8;
-const PAUSE = 150; // milliseconds without a key before the server is asked
+const PAUSE = 150; // milliseconds without a key before a request
 
-/** Return the box; `chosen` is told the id, `worded` a text to search with. It is an ARIA combobox. */
+/** Return the box; `chosen` is called with an id, `worded` with a text. */
 export function picker({ hidden, signal, chosen, worded = null }) {
   let found = [], active = -1, timer = 0, asked = 0, listed = null;
   const list = h("ul",
@@ -50,7 +50,7 @@ export function picker({ hidden, signal, chosen, worded = null }) {
       h("span", { class: "thumb" },
         shown(item, { small: true, hidden }),
       ), h("span", { class: "name" }, String(item.id)), labelOf(item))));
-    const none = "No item has this in its id, label or text.";
+    const none = "No item matches by its id, label or text.";
     const said = trouble ?? (total === 0 ? none : `${several(total, "item")} found.`);
     if (!found.length || trouble) list.replaceChildren(h("li",
       { class: "none", role: "option", "aria-disabled": "true" },
@@ -87,7 +87,7 @@ export function picker({ hidden, signal, chosen, worded = null }) {
     chosen(found[place].id);
   }
 
-  /** Take what is marked, or the first of what was typed, also where it is not listed yet. */
+  /** Choose the marked item, or the first match of the input, even if it is not listed yet. */
   async function take() {
     if (listed !== box.value.trim()) await look();
     if (found.length) choose(Math.max(active, 0));
@@ -104,11 +104,11 @@ export function picker({ hidden, signal, chosen, worded = null }) {
 
   const byWords = worded && h("button",
     { type: "button", onclick: () => box.value.trim() ? worded(box.value.trim()) : box.focus() },
-    "Search with these words",
+    "Search by this text",
   );
   return [
     h("div", { class: "picker" },
-      h("label", { for: "find" }, worded ? "Find an item, or write a text" : "Find an item"),
+      h("label", { for: "find" }, worded ? "Find an item, or enter a text" : "Find an item"),
       h("div", { class: "box" }, box, list),
       told,
     ),

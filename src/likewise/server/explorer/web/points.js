@@ -1,16 +1,16 @@
-// Points of a map: each kind has a colour and a shape, so that neither is needed alone.
+// Points of a map: each kind has a color and a shape.
 
-const COLOURS = 10, MOST_KINDS = 10;
+const COLORS = 10, MAX_KINDS = 10;
 const SHAPES = [disc, square, triangle, diamond, cross];
 
-/** Return the kinds of points by their labels: names and places of few, a scale of many numbers. */
+/** Return the kinds of points by their labels: names if there are few, a scale for numbers. */
 export function kindsOf(points) {
   const labels = points.map((point) => point.label);
   const counts = new Map();
   for (const label of labels) if (label !== null) counts.set(label, (counts.get(label) ?? 0) + 1);
   const numbers = labels.map((label) => (label === null || label.trim() === "" ? NaN : Number(label)));
   const allNumbers = numbers.every((value, place) => labels[place] === null || Number.isFinite(value));
-  if (counts.size > MOST_KINDS && allNumbers) {
+  if (counts.size > MAX_KINDS && allNumbers) {
     const there = numbers.filter(Number.isFinite);
     const [low, high] = [Math.min(...there), Math.max(...there)];
     return {
@@ -21,9 +21,9 @@ export function kindsOf(points) {
     };
   }
   const ordered = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
-  const few = ordered.length > MOST_KINDS;
+  const few = ordered.length > MAX_KINDS;
   const inOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });
-  const names = (few ? ordered.slice(0, MOST_KINDS - 1) : ordered).sort(inOrder);
+  const names = (few ? ordered.slice(0, MAX_KINDS - 1) : ordered).sort(inOrder);
   const rest = few || labels.includes(null) ? [...names, few ? "all others" : "none"] : names;
   return {
     scale: null,
@@ -32,7 +32,7 @@ export function kindsOf(points) {
   };
 }
 
-/** Draw points at places; the active one is larger, and kinds other than `only` are faint. */
+/** Draw points; the active one is larger, and kinds other than `only` are faint. */
 export function draw(
   canvas,
   places,
@@ -41,9 +41,9 @@ export function draw(
 ) {
   const brush = canvas.getContext("2d");
   const shades = getComputedStyle(document.documentElement);
-  const colour = (name) => shades.getPropertyValue(name).trim();
-  const colours = Array.from({ length: COLOURS }, (_, place) => colour(`--k${place}`));
-  const edge = colour("--card"), ink = colour("--ink");
+  const color = (name) => shades.getPropertyValue(name).trim();
+  const colors = Array.from({ length: COLORS }, (_, place) => color(`--k${place}`));
+  const edge = color("--card"), ink = color("--ink");
   const size = places.length > 400 ? 4 : 5;
   brush.setTransform(scale, 0, 0, scale, 0, 0);
   brush.clearRect(0, 0, canvas.width, canvas.height);
@@ -51,7 +51,7 @@ export function draw(
     const kind = kinds.of[place];
     const depth = kinds.scale ? 0.15 + 0.85 * kinds.depth[place] : 0.8;
     brush.globalAlpha = only !== null && kind !== only ? 0.1 : depth;
-    brush.fillStyle = colours[kinds.scale ? 0 : kind % COLOURS];
+    brush.fillStyle = colors[kinds.scale ? 0 : kind % COLORS];
     brush.strokeStyle = edge;
     brush.lineWidth = 0.75;
     brush.beginPath();

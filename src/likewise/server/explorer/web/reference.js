@@ -1,14 +1,14 @@
-// The API as openapi.json says it: every route, what it takes and what it answers.
+// The reference of the API, from openapi.json.
 
 import { ask } from "./api.js";
 import { h, notice, waiting } from "./dom.js";
 
 const GROUPS = [
-  ["Ask", /^\/v1\/(search|score|explain)/],
+  ["Search", /^\/v1\/(search|score|explain)/],
   ["Teach", /^\/v1\/(feedback|teach)/],
   ["Versions", /^\/v1\/models/],
   ["Items", /^\/v1\/items/],
-  ["What the explorer shows", /^\/v1\/explore/],
+  ["Explorer", /^\/v1\/explore/],
   ["Operations", /./],
 ];
 const DEEPEST = 6;
@@ -46,9 +46,9 @@ function routeOf({ path, method, what }, api) {
     h("div", { class: "what" },
       what.description && h("p", {}, what.description),
       parameters(what.parameters ?? []),
-      what.requestBody && body("Takes", what.requestBody.content, api),
-      good.map(([status, answer]) => body(`Answers ${status}`, answer.content, api)),
-      refusals.length > 0 && h("p", { class: "quiet" }, `Refuses with ${refusals.join(", ")}.`)));
+      what.requestBody && body("Request", what.requestBody.content, api),
+      good.map(([status, answer]) => body(`Response ${status}`, answer.content, api)),
+      refusals.length > 0 && h("p", { class: "quiet" }, `Errors: ${refusals.join(", ")}.`)));
 }
 
 function parameters(given) {
@@ -61,7 +61,7 @@ function parameters(given) {
       h("th", { scope: "row" },
         h("code", {}, name),
       ), h("td", {}, where), h("td", {}, h("code", {}, sketch(schema, {}))),
-      h("td", {}, required ? "needed" : h("code", {}, JSON.stringify(schema.default ?? null))))))));
+      h("td", {}, required ? "required" : h("code", {}, JSON.stringify(schema.default ?? null))))))));
 }
 
 function body(title, content, api) {
@@ -74,7 +74,7 @@ function body(title, content, api) {
   );
 }
 
-/** Return a schema as the JSON it stands for. */
+/** Return a sketch of the JSON that a schema describes. */
 function sketch(schema, api, depth = 0) {
   if (!schema || depth > DEEPEST) return "…";
   if (schema.$ref) return sketch(api.components.schemas[schema.$ref.split("/").pop()], api, depth);

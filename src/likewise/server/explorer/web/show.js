@@ -1,12 +1,12 @@
-// An item as what it is: a picture, a text or a row.
+// Display of an item as an image, a text or a row.
 
 import { h } from "./dom.js";
 import { cell } from "./words.js";
 
 const SMALL_ROW = 5;
-const PIXELATED = 64; // pictures up to this width are shown as their pixels
+const PIXELATED = 64; // images up to this width are shown without smoothing
 
-/** Return an item; `small` for a place in a list, `hidden` for a column not to be shown. */
+/** Return the display of an item; `small` in lists, without the column `hidden`. */
 export function shown(item, { small = false, hidden = null } = {}) {
   if (item.kind === "image") return picture(item);
   if (item.kind === "text") return h("blockquote", { class: small ? "said small" : "said" },
@@ -21,7 +21,7 @@ export function labelOf(item) {
 }
 
 function picture(item) {
-  const image = h("img", { class: "picture", alt: `picture ${item.id}`, src: item.image });
+  const image = h("img", { class: "picture", alt: `image ${item.id}`, src: item.image });
   const sharpen = () => image.classList.toggle("pixels", image.naturalWidth <= PIXELATED);
   image.addEventListener("load", sharpen);
   return image;
@@ -39,7 +39,7 @@ function cells(row, hidden) {
   ))));
 }
 
-/** Return two rows beside a third, and for each number which of the two is nearer to it. */
+/** Return two rows beside a third; the nearer number of each column is marked. */
 export function compared(query, left, right, hidden) {
   return h("table", { class: "compared" },
     h("thead", {},

@@ -1,4 +1,4 @@
-// Why an item is near: the strongest terms of its score, before learning and after.
+// The largest terms of a score, before and after learning.
 
 import { tell } from "./api.js";
 import { bars } from "./charts.js";
@@ -7,7 +7,7 @@ import { cell, score, signed } from "./words.js";
 
 const SHOWN = 8, ASKED = 100;
 
-/** Return an explanation of the score of `item` with `query`. */
+/** Return an explanation of the score of `item` for `query`. */
 export async function why(query, item, base, { signal, hidden }) {
   const about = {
     ...(query.id === null ? { text: query.text } : { id: query.id }),
@@ -24,7 +24,7 @@ export async function why(query, item, base, { signal, hidden }) {
       h("b", {}, score(before.score)),
       " before and ",
       h("b", {}, score(after.score)),
-      " after. A score is the sum of what pairs of features add; these add or take away most:",
+      " after. A score is a sum over pairs of features; these contribute most:",
     ),
     h("div", { class: "reasons" },
       item.kind === "image" && pixels(query, item, before, after),
@@ -34,7 +34,7 @@ export async function why(query, item, base, { signal, hidden }) {
 
 function strongest(before, after) {
   const earlier = new Map(before.terms.map((term) => [nameOf(term), term.contribution]));
-  // Where not all terms were told, one that is missing is too weak to be told.
+  // The server returns the largest terms only; a missing term is small.
   const missing = before.terms.length < ASKED ? 0 : null;
   const ordered = [...after.terms].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
   const terms = ordered.slice(0, SHOWN).map((term) => ({
@@ -59,7 +59,7 @@ function nameOf({ query_feature: query, item_feature: item }) {
   return asked === found ? asked : `${asked} with ${found}`;
 }
 
-/** Where the features are pixels: which pixels of the item count, for it and against it. */
+/** Return the contributions of the pixels of an image. */
 function pixels(query, item, before, after) {
   const both = [before, after].map((told) => heat(told.terms));
   if (both.includes(null)) return null;
@@ -72,10 +72,10 @@ function pixels(query, item, before, after) {
   return h("div", { class: "heats" }, both.map((sums, place) => {
     const words = place ? "after" : "before";
     return h("figure", {},
-      drawn(sums, side, most, `Pixels that count ${words} learning`),
+      drawn(sums, side, most, `Contributions of pixels ${words} learning`),
       h("figcaption", {}, words),
     );
-    }), h("p", { class: "quiet" }, "Filled: pixels that add. Ringed: pixels that take away."));
+    }), h("p", { class: "quiet" }, "Filled pixels raise the score, ringed pixels lower it."));
 }
 
 function heat(terms) {

@@ -1,13 +1,13 @@
-// Numbers and counts as a person reads them.
+// Formatting of numbers, counts and dates.
 
-const NUMBER = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
-const SCORE = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+const NUMBER = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
+const SCORE = new Intl.NumberFormat("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 const SIGNED = new Intl.NumberFormat(
-  "en-GB",
+  "en-US",
   { minimumFractionDigits: 3, maximumFractionDigits: 3, signDisplay: "exceptZero" },
 );
-const COUNT = new Intl.NumberFormat("en-GB");
-const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const COUNT = new Intl.NumberFormat("en-US");
+const MOMENT = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeStyle: "short" });
 
 
 const decimal = (form) => (value) =>

@@ -1,4 +1,4 @@
-// All items in the plane, before learning and after.
+// Items in the plane before and after learning.
 
 import { ask, named } from "../api.js";
 import { choice, h, heading, notice, say, waiting } from "../dom.js";
@@ -7,26 +7,26 @@ import { draw, kindsOf } from "../points.js";
 import { several } from "../words.js";
 
 export const title = "Map";
-const AGAIN = 500, LASTS = 1_100; // milliseconds: between looks, and of the way from before to after
+const POLL_INTERVAL = 500, DURATION = 1_100; // milliseconds: of polling, and of the animation
 const MARGIN = 24; // pixels around the points
-const NEAR = 14; // pixels within which a point is meant
+const NEAR = 14; // pixels within which the pointer selects a point
 
 export async function open({ root, settings, summary, signal }) {
   root.append(heading(
     "Map",
-    "Items that are alike lie together. Go from before to after to see what learning has moved.",
+    "Similar items are close together. Move the slider to see what learning has changed.",
   ));
   const by = summary.columns.includes(settings.get("by")) ? settings.get("by") : summary.label;
-  const place = h("div", {}, waiting("Laying out the map…"));
+  const place = h("div", {}, waiting("Computing the map…"));
   root.append(place);
   const asked = `/v1/explore/map${by === null ? "" : `?by=${encodeURIComponent(by)}`}`;
   let told = await ask(asked, { signal });
   while (told.status === "computing") {
-    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
     told = await ask(asked, { signal });
   }
   if (!told.points.length) {
-    place.replaceChildren(notice("There is no map: it needs at least three items, and queries that are items too."));
+    place.replaceChildren(notice("There is no map: it needs at least three items, and a model whose queries are items."));
     return;
   }
   const chart = new Chart(told, by, summary, signal);
@@ -74,16 +74,16 @@ class Chart {
           h("label", { class: "unseen", for: "way" }, "From before to after"), this.slider,
           h("button", { type: "button", class: "slim", onclick: () => this.play(1) }, "After")),
         columns.length ? choice(
-          "Colour by",
+          "Color by",
           columns,
           by,
           (name) => { location.hash = `#/map?by=${encodeURIComponent(name)}`; },
         ) : null),
       h("div", { class: "frame" }, this.canvas, this.card),
       h("p", { class: "quiet", id: "map-help" },
-        "Point at an item to see it, press to see its neighbours. ",
-        "With the keyboard: the arrows go from item to item, Enter opens it.",
-        left > 0 ? ` ${several(this.points.length, "item")} of ${told.n_items} were drawn at random.` : ""),
+        "Point at an item to see it, and click to see its neighbors. ",
+        "On the keyboard, the arrows move from item to item, and Enter opens one.",
+        left > 0 ? ` ${several(this.points.length, "item")} of ${told.n_items} were selected at random.` : ""),
       this.legend(by));
     this.watch = new ResizeObserver(() => this.size());
     this.shades = matchMedia("(prefers-color-scheme: dark)");
@@ -100,10 +100,10 @@ class Chart {
 
   legend(by) {
     if (this.kinds.scale) return h("p", { class: "quiet" },
-      `Colour: ${by}, from ${this.kinds.scale[0]} (pale) to ${this.kinds.scale[1]} (deep).`,
+      `Color: ${by}, from ${this.kinds.scale[0]} (pale) to ${this.kinds.scale[1]} (deep).`,
     );
     if (this.kinds.names.length < 2) return null;
-    return h("ul", { class: "legend kinds", "aria-label": `Colours and shapes: ${by}` },
+    return h("ul", { class: "legend kinds", "aria-label": `Colors and shapes: ${by}` },
       this.kinds.names.map((name, place) => {
         const key = h("canvas", { width: 28, height: 28, "aria-hidden": "true", "data-kind": place });
         const button = h("button",
@@ -115,7 +115,7 @@ class Chart {
     }));
   }
 
-  /** Bring one kind out, or all again. */
+  /** Highlight one kind, or all again. */
   alone(place) {
     this.only = this.only === place ? null : place;
     for (const [at, button] of this.element.querySelectorAll(".kinds button").entries()) {
@@ -175,7 +175,7 @@ class Chart {
     if (this.still) return this.to(end);
     const from = this.share, began = performance.now();
     const step = (now) => {
-      const passed = Math.min(1, (now - began) / LASTS);
+      const passed = Math.min(1, (now - began) / DURATION);
       const eased = passed < 0.5 ? 4 * passed ** 3 : 1 - (2 - 2 * passed) ** 3 / 2;
       this.to(from + (end - from) * eased);
       if (passed < 1) this.frame = requestAnimationFrame(step);
@@ -248,7 +248,7 @@ class Chart {
 
   go() {
     if (this.active < 0 || this.isFirstTouch) return;
-    location.hash = `#/neighbours/${named(this.points[this.active].id)}`;
+    location.hash = `#/neighbors/${named(this.points[this.active].id)}`;
   }
 
   pressed(event) {

@@ -1,4 +1,4 @@
-// Versions of the similarity: which answers, how good each was, and who goes live.
+// Versions of the similarity: their evaluation, promotion and rollback.
 
 import { ask, tell } from "../api.js";
 import { sure } from "../dialogs.js";
@@ -6,20 +6,20 @@ import { h, heading, notice, say, waiting } from "../dom.js";
 import { count, gain, moment, percent, several } from "../words.js";
 
 export const title = "Models";
-const LOOK_EVERY = 3_000;
-const SHOWN = 8; // of the newest; those that were live are always shown
+const POLL_INTERVAL = 3_000; // milliseconds
+const SHOWN = 8; // the newest versions; those that were live are always shown
 const STATUS = {
-  live: ["live", "answers every search now"],
-  retired: ["retired", "live before"],
-  rejected: ["not better", "than the one live then"],
-  kept: ["kept", "while the gate was held"],
+  live: ["live", "answers all searches"],
+  retired: ["retired", "was live before"],
+  rejected: ["not better", "than the live version"],
+  kept: ["kept", "while the gate was closed"],
 };
 
 export async function open({ root, summary, signal }) {
   root.append(heading(
     "Models",
-    "Every version that was made from what people answered. A new one goes live by itself only if it " +
-      "is clearly better than the live one on queries that neither has learned from.",
+    "All versions that were learned from feedback. A new version goes live automatically only if it is " +
+      "clearly better than the live one on queries that neither was trained on.",
   ));
   if (!summary.learns) root.append(notice(summary.why_not));
   const place = h("div", {}, waiting());
@@ -27,13 +27,13 @@ export async function open({ root, summary, signal }) {
   let seen = "";
   const all = { wanted: false, again: () => { seen = ""; look(); } };
   await look();
-  const timer = setInterval(() => document.hidden || look().catch(() => {}), LOOK_EVERY);
+  const timer = setInterval(() => document.hidden || look().catch(() => {}), POLL_INTERVAL);
   signal.addEventListener("abort", () => clearInterval(timer));
 
   async function look() {
     const told = await ask("/v1/models", { signal });
     const now = JSON.stringify(told);
-    if (now === seen) return; // a button that has the focus keeps it
+    if (now === seen) return; // a focused button keeps the focus
     seen = now;
     place.replaceChildren(gate(told, change), table(told, change, all));
   }
@@ -55,24 +55,24 @@ export async function open({ root, summary, signal }) {
 function gate({ gate, live }, change) {
   if (gate === "open") return h("p", { class: "gate" },
     h("span", { class: "badge" }, "gate open"),
-    `Version ${live} answers. A better one takes its place by itself.`,
+    `Version ${live} is live. A better version replaces it automatically.`,
   );
   const action = "Open the gate";
   const question = [
     action,
-    `Version ${live} stays live, and from then on a better version takes its place by itself.`,
+    `Version ${live} stays live until a better version replaces it automatically.`,
     action,
   ];
   return h("div", { class: "gate" }, h("span", { class: "badge warn" }, "gate held"),
     h("p", {},
-      `Version ${live} answers, and stays: someone went back to it. `,
-      "New versions are made and kept, and none goes live by itself until one is promoted.",
+      `Version ${live} stays live, because someone rolled back to it. `,
+      "New versions are kept, but none goes live until one is promoted manually.",
     ),
     h("button", { type: "button", onclick: () => change(live, "promote", question) }, action));
 }
 
 function table({ models }, change, all) {
-  const names = ["Version", "Status", "Comparisons", "Held-out queries", "Seen items", "New items", "Made"];
+  const names = ["Version", "Status", "Comparisons", "Held-out queries", "Seen items", "New items", "Created"];
   const few = models.filter((model, place) => place < SHOWN || model.promoted !== null);
   const shown = all.wanted ? models : few;
   const more = h("button",
@@ -85,7 +85,7 @@ function table({ models }, change, all) {
         h("thead", {},
           h("tr", {},
             names.map((name) => h("th", { scope: "col" }, name)),
-            h("th", { scope: "col" }, h("span", { class: "unseen" }, "What can be done")),
+            h("th", { scope: "col" }, h("span", { class: "unseen" }, "Actions")),
           ),
         ),
         h("tbody", {}, shown.map((model) => line(model, change))))),
@@ -108,7 +108,7 @@ function line(model, change) {
     h("td", { "data-name": "Held-out queries" }, judged ? scored(judged) : "–"),
     h("td", { "data-name": "Seen items", class: "number" }, judged ? gained(judged.seen) : "–"),
     h("td", { "data-name": "New items", class: "number" }, judged ? gained(judged.new) : "–"),
-    h("td", { "data-name": "Made", class: "made" }, moment(model.created)),
+    h("td", { "data-name": "Created", class: "made" }, moment(model.created)),
     h("td", { class: "acts" }, action(model, change)));
 }
 
@@ -131,7 +131,7 @@ function scored({ overall: { live: other, candidate, error, n }, live, threshold
     meter,
     h("span", {},
       `${percent(candidate, 1)} of ${several(n, "query", "queries")}`,
-      h("small", {}, `version ${live}, live then: ${percent(other, 1)}`),
+      h("small", {}, `live version ${live}: ${percent(other, 1)}`),
       h("small", {}, `${errors}; ${threshold.toFixed(1)} needed (test ${test})`),
     ),
   );
@@ -143,11 +143,11 @@ function gained({ live, candidate, error }) {
 
 function action({ version, status, promoted, available }, change) {
   if (status === "live") return h("span", { class: "quiet" }, "in use");
-  if (!available) return h("span", { class: "quiet" }, "no longer kept");
-  const from = `Version ${version} answers every search from then on`;
+  if (!available) return h("span", { class: "quiet" }, "deleted");
+  const from = `Version ${version} will answer all searches`;
   const [name, kind, label, sentence] = promoted === null
-    ? ["Promote", "promote", `Promote version ${version}`, `${from}. A better one may take its place by itself.`]
-    : ["Roll back", "rollback", `Roll back to version ${version}`, `${from}, until someone promotes another.`];
+    ? ["Promote", "promote", `Promote version ${version}`, `${from}. A better version can replace it automatically.`]
+    : ["Roll back", "rollback", `Roll back to version ${version}`, `${from} until another version is promoted.`];
   const onclick = () => change(version, kind, [`${label}?`, sentence, name]);
   return h("button", { type: "button", class: "slim", "aria-label": label, onclick }, name);
 }

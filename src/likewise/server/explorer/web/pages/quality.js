@@ -1,4 +1,4 @@
-// How good it is: held-out queries, candidates, margins, recall, and comparisons won and lost.
+// Quality: held-out queries, candidates, margins, recall, and comparisons won and lost.
 
 import { ask, named } from "../api.js";
 import { intervalChart, lineChart } from "../charts.js";
@@ -9,19 +9,19 @@ import { count, gain, percent, score, several, signed } from "../words.js";
 
 export const title = "Quality";
 const SHOWN = 6;
-const AGAIN = 700; // milliseconds between looks while the server computes
+const POLL_INTERVAL = 700; // milliseconds, while the server computes
 
 export async function open({ root, summary, signal }) {
   root.append(heading(
     "Quality",
-    "What was gained and what was lost, measured on what was not learned from.",
+    "Gains and losses on queries that were not used for training.",
   ));
   const place = h("div", {}, waiting());
   root.append(place);
   let told = await ask("/v1/explore/quality", { signal });
   place.replaceChildren(...drawn(told, summary));
   while (told.status === "computing") {
-    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
     told = await ask("/v1/explore/quality", { signal });
   }
   place.replaceChildren(...drawn(told, summary));
@@ -35,21 +35,21 @@ function drawn(told, summary) {
     tiles(told),
     judged(told),
     h("section", { class: "charts", "aria-label": "Charts" },
-      heldOut(told) ?? notYet("Candidates are judged from the twentieth query on; their chart will be here."),
-      predicted(told) ?? notYet("Once there are answers, the share that was predicted will be drawn here."),
-      margins(told.goodness) ?? notYet(computing ? "Margins are computed…" : "Margins need labels or answers."),
+      heldOut(told) ?? notYet("Candidates are evaluated once there are twenty queries. The chart will appear here."),
+      predicted(told) ?? notYet("The share of predicted answers will appear here."),
+      margins(told.goodness) ?? notYet(computing ? "Computing margins…" : "Margins need labels or answers."),
     ),
     h("section", { class: "outcomes", "aria-label": "Comparisons won and lost" },
       outcomes(
         "Lost",
-        `held-out comparisons the model file has right and version ${told.model} has wrong; the worst first`,
+        `held-out comparisons that only the model file has right, the largest losses first`,
         told.lost,
         told.n_lost,
         summary,
       ),
       outcomes(
         "Won",
-        `held-out comparisons the model file has wrong and version ${told.model} has right`,
+        `held-out comparisons that only version ${told.model} has right`,
         told.won,
         told.n_won,
         summary,
@@ -63,7 +63,7 @@ function tiles({ held_out: n, n_won: won, n_lost: lost, served, lessons, model, 
     tile(
       "Live version",
       String(model),
-      model === base ? "the model file's" : `against version ${base}, the model file's`,
+      model === base ? "the model file" : `compared with version ${base}, the model file`,
     ),
     tile(
       "Held-out comparisons",
@@ -73,19 +73,19 @@ function tiles({ held_out: n, n_won: won, n_lost: lost, served, lessons, model, 
     tile(
       "Last candidate",
       last ? percent(last.overall.candidate, 1) : "–",
-      last ? `beside ${percent(last.overall.live, 1)} of the live one, ${several(last.overall.n, "query", "queries")}` : "none yet",
+      last ? `live version: ${percent(last.overall.live, 1)}; ${several(last.overall.n, "query", "queries")}` : "none yet",
     ),
     tile(
       "Served recall",
       served ? percent(served.recall, served.recall < 1 ? 1 : 0) : "–",
-      served ? `of the ${served.k} truly nearest, by ${served.engine} search` : "not measured yet",
+      served ? `of the ${served.k} nearest, by ${served.engine} search` : "not measured yet",
   ));
 }
 
 const KINDS = [
   ["overall", "all chosen items"],
-  ["seen", "items that training had"],
-  ["new", "items that training had not"],
+  ["seen", "items in the training set"],
+  ["new", "items not in the training set"],
 ];
 
 function judged({ standing, model, base_model: base }) {
@@ -94,20 +94,20 @@ function judged({ standing, model, base_model: base }) {
     .map(([kind, meaning]) => ({ kind, meaning, ...standing[kind] }))
     .filter(({ n }) => n > 0);
   const names = { before: "the model file", after: `version ${model}` };
-  const heads = ["Judged on", "Queries", "Model file", `Version ${model}`, "Gain ± error"];
+  const heads = ["Items", "Queries", "Model file", `Version ${model}`, "Gain ± error"];
   const line = ({ kind, meaning, base: before, live, error, n }) => h("tr", {},
     h("th", { scope: "row" }, kind, h("small", {}, meaning)),
     [count(n), percent(before, 1), percent(live, 1), gain(live - before, error)]
       .map((text) => h("td", { class: "number" }, text)));
   return h("section", { class: "standing", "aria-labelledby": "standing" },
-    h("h2", { id: "standing" }, "On queries it did not learn from",
+    h("h2", { id: "standing" }, "On held-out queries",
       h("small", {}, model === base
-        ? "the model file's own version is live"
-        : "the live version, learned again without the queries and items that judge it"),
+        ? "the model file is live"
+        : "the live version, trained without these queries and items"),
     ),
     h("div", { class: "judged" },
       intervalChart({
-        title: "Share of other items that a chosen one scores above",
+        title: "Share of other items that a chosen item outscores",
         note: "Means over queries. The line is one standard error of the gain.",
         rows: rows.map(({ kind, base: before, live, error }) => ({ name: kind, before, after: live, error })),
         form: percent,
@@ -126,7 +126,7 @@ function margins(goodness) {
   const what = goodness.of === "labels" ? "items, by their labels" : "held-out comparisons";
   return lineChart({
     title: `Margins of ${what}`,
-    note: ["Above zero is right. Before:", ended(goodness.said_before), "After:", ended(goodness.said_after)].join(" "),
+    note: ["A positive margin is correct. Before:", ended(goodness.said_before), "After:", ended(goodness.said_after)].join(" "),
     across: "share with at least this margin",
     form: (value) => signed(value).replace(/\.?0+$/, ""),
     formX: percent,
@@ -164,7 +164,7 @@ function outcome({ query, closer, farther, margin_before: before, margin_after: 
     shown(item, { small: true, hidden: summary.label }),
     h("span", { class: "who" }, h("span", { class: "name" }, String(item.id)), labelOf(item)),
   );
-  return h("li", {}, h("a", { class: `triplet ${query.kind}`, href: `#/neighbours/${named(query.id)}` },
+  return h("li", {}, h("a", { class: `triplet ${query.kind}`, href: `#/neighbors/${named(query.id)}` },
     part("for", query), part("closer", closer), part("farther", farther),
     h("span", { class: "margin" },
       h("small", {}, "margin"),

@@ -1,4 +1,4 @@
-// "Which is more like this: left or right?", and what comes of the answers.
+// Questions to a person, and the progress of learning.
 
 import { ask, download, tell } from "../api.js";
 import { choice, h, heading, notice, say, tile, waiting } from "../dom.js";
@@ -7,20 +7,20 @@ import { compared, shown } from "../show.js";
 import { count, percent } from "../words.js";
 
 export const title = "Teach";
-const LOOK_EVERY = 600, SLOW = 5_000; // milliseconds: while something is being learned, and otherwise
+const FAST_POLL = 600, SLOW_POLL = 5_000; // milliseconds: while learning, and otherwise
 const STRATEGIES = [["informative", "the most informative"], ["random", "any"]];
 const UNDECIDED = 0.55;
-const FIRST = "Once twenty items were asked about, versions are judged on those they did not learn from. The curve will grow here.";
-const KEPT_AS = "likewise-answers", MOST_KEPT = 20;
+const FIRST = "Versions are evaluated once there are answers about twenty different items. The chart will appear here.";
+const KEPT_AS = "likewise-answers", MAX_KEPT = 20;
 
 export async function open({ root, summary, signal }) {
   root.append(heading(
     "Teach",
-    "Two items are shown beside a third: say which is more like it. " +
-      "There is no wrong answer; what counts is what you find alike.",
+    "Two items are shown with a third: which of them is more like it? " +
+      "There are no wrong answers; your own judgment counts.",
   ));
   if (!summary.learns || summary.n_items < 3) {
-    root.append(notice(summary.why_not ?? "Three items at least are needed to compare."));
+    root.append(notice(summary.why_not ?? "At least three items are needed."));
     return;
   }
   const page = new Teaching(summary, signal);
@@ -37,7 +37,7 @@ class Teaching {
     this.strategy = "informative";
     this.answers = kept();
     this.busy = false;
-    this.stage = h("div", { class: "stage" }, waiting("Looking for a question…"));
+    this.stage = h("div", { class: "stage" }, waiting("Loading a question…"));
     this.told = h("p", { class: "told", role: "status" }, "Use the arrow keys, or press a button.");
     this.trouble = h("div", {});
     const button = (name, letter, onclick) => h("button", { type: "button", onclick },
@@ -56,10 +56,10 @@ class Teaching {
       h("section", { "aria-label": "Question" },
         this.trouble,
         this.stage,
-        h("div", { class: "toolbar centred" }, this.skipButton, this.undoButton, strategies),
+        h("div", { class: "toolbar centered" }, this.skipButton, this.undoButton, strategies),
         this.told,
       ),
-      h("aside", { class: "card", "aria-label": "What was learned" }, this.panel, this.past, exports(this)),
+      h("aside", { class: "card", "aria-label": "Progress of learning" }, this.panel, this.past, exports(this)),
     );
     this.list();
   }
@@ -75,10 +75,10 @@ class Teaching {
 
   show(question) {
     this.question = question;
-    this.keys = { left: key(), right: key() }; // sent twice, an answer still counts once
+    this.keys = { left: key(), right: key() }; // an answer that is sent twice counts once
     const { query, left, right } = question;
     const hidden = this.summary.label;
-    const rows = query.kind === "row"; // which are compared in one table
+    const rows = query.kind === "row"; // rows are compared in one table
     const focused = document.activeElement?.closest?.(".choice")?.dataset.side;
     this.stage.className = `stage ${query.kind}`;
     this.stage.replaceChildren(
@@ -141,12 +141,12 @@ class Teaching {
           { method: "DELETE", signal: this.signal },
         );
       } catch (error) {
-        if (error.status === 404) this.forget(); // it was given to another server at this address
+        if (error.status === 404) this.forget(); // it was sent to another server at this address
         throw error;
       }
       this.forget();
       this.show(last.question);
-      this.tell(`Taken back: ${last.side}. Here is the question again.`);
+      this.tell(`Undone: ${last.side}. Here is the question again.`);
     });
     this.follow();
   }
@@ -165,7 +165,7 @@ class Teaching {
     act();
   }
 
-  /** Do one thing at a time; say what went wrong and leave the question where it is. */
+  /** Run one action at a time; show an error and keep the question. */
   async guarded(act) {
     if (this.busy) return;
     this.busy = true;
@@ -190,7 +190,7 @@ class Teaching {
     this.told.textContent = sentence;
   }
 
-  /** Look how learning goes, often until all is learned, then now and then. */
+  /** Poll the progress of learning, often until everything is learned, then less often. */
   async follow() {
     clearTimeout(this.timer);
     const mine = (this.looks = (this.looks ?? 0) + 1);
@@ -203,16 +203,16 @@ class Teaching {
       if (isNew && this.seen !== undefined) say(`Version ${quality.model} is live now.`);
       if (isNew || state.applied !== this.applied) dispatchEvent(new Event("likewise-changed"));
       [this.seen, this.applied] = [quality.model, state.applied];
-      this.timer = setTimeout(() => this.follow(), state.applied < state.acknowledged ? LOOK_EVERY : SLOW);
+      this.timer = setTimeout(() => this.follow(), state.applied < state.acknowledged ? FAST_POLL : SLOW_POLL);
     } catch (error) {
       if (error.name === "AbortError" || mine !== this.looks) return;
       this.panel.replaceChildren(notice(error.message, { kind: "bad" }));
-      this.timer = setTimeout(() => this.follow(), SLOW);
+      this.timer = setTimeout(() => this.follow(), SLOW_POLL);
     }
   }
 
   keep(answer) {
-    this.answers = [...this.answers, answer].slice(-MOST_KEPT);
+    this.answers = [...this.answers, answer].slice(-MAX_KEPT);
     this.list();
   }
 
@@ -225,7 +225,7 @@ class Teaching {
     try {
       sessionStorage.setItem(KEPT_AS, JSON.stringify(this.answers));
     } catch {
-      sessionStorage.removeItem(KEPT_AS); // large pictures: undo then ends with the page
+      sessionStorage.removeItem(KEPT_AS); // images too large for the storage: undo then ends with the page
     }
     this.undoButton.disabled = this.answers.length === 0;
     this.past.replaceChildren(...past(this.answers, this.summary));
@@ -237,7 +237,7 @@ function panel({ acknowledged, applied }, quality) {
   return [
     h("dl", { class: "tiles" },
       tile("Answers", count(acknowledged), waits > 0 ? `${count(waits)} more to learn` : "all learned"),
-      tile("Version", String(quality.model), isBase ? "as in the file" : "learned, live now"),
+      tile("Version", String(quality.model), isBase ? "the model file" : "learned, live now"),
     ),
     heldOut(quality, { note: null, asTable: false }) ?? notYet(FIRST),
   ];
@@ -269,30 +269,30 @@ function exports(page) {
   const refused = (error) => page.trouble.replaceChildren(notice(error.message, { kind: "bad" }));
   const save = (form) => download(`/v1/feedback/export?format=${form}`, `triplets.${form}`).catch(refused);
   return h("div", { class: "row" },
-    h("span", { class: "quiet" }, "All answers as a file:"),
+    h("span", { class: "quiet" }, "Export all answers:"),
     h("button", { type: "button", class: "slim", onclick: () => save("csv") }, "CSV"),
     h("button", { type: "button", class: "slim", onclick: () => save("jsonl") }, "JSON lines"),
   );
 }
 
-/** Say what the model would have answered. */
+/** Describe the model's own prediction. */
 function guess(confidence, side) {
   const sure = Math.max(confidence, 1 - confidence);
-  if (sure < UNDECIDED) return "The model was undecided: a good question to ask.";
+  if (sure < UNDECIDED) return "The model was undecided, so your answer is worth a lot.";
   const agreed = confidence > 0.5 === (side === "left");
-  return `The model would have said ${agreed ? "so too" : "the other"}, and was ${percent(sure)} sure.`;
+  return `The model predicted ${agreed ? "the same" : "the other"} with ${percent(sure)} confidence.`;
 }
 
 function spoken(item) {
-  return item.kind === "text" ? item.text : `${item.kind === "image" ? "picture" : "row"} ${item.id}`;
+  return item.kind === "text" ? item.text : `${item.kind === "image" ? "image" : "row"} ${item.id}`;
 }
 
 function key() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID needs https away from this machine
+  const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID requires https except on localhost
   return `teach-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Return the answers of this tab, which can be undone also after the page was loaded anew. */
+/** Return the answers of this tab, which can be undone even after a reload. */
 function kept() {
   try {
     return JSON.parse(sessionStorage.getItem(KEPT_AS)) ?? [];

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.learners import _held_out
 from likewise.learners.online import _base
 from likewise.learners.ridge import _cross_validation
+from likewise.learners.validation import _held_out
 from likewise.supervision import HoldOut
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*the start is kept:UserWarning")
@@ -76,7 +76,7 @@ def gained(model, kind="overall"):
 def test_a_held_out_query_leaves_no_trace(make, door, memorable, rng, monkeypatch):
     model = taught(make, door, *memorable, rng)
     assert gained(model) < 0.2
-    monkeypatch.setattr(HoldOut, "learns_from", lambda self, queries, items, split: queries >= 0)
+    monkeypatch.setattr(HoldOut, "in_training", lambda self, queries, items, split: queries >= 0)
     leaked = taught(make, door, *memorable, rng)
     assert gained(leaked) > 0.4
 
@@ -92,7 +92,7 @@ def test_a_held_out_item_is_new_however_many_queries_want_it(make, door, shared,
     def queries_only(self, queries, items, split):
         return self.queries[queries] != split
 
-    monkeypatch.setattr(HoldOut, "learns_from", queries_only)
+    monkeypatch.setattr(HoldOut, "in_training", queries_only)
     leaked = taught(make, door, *shared, rng)
     assert leaked.validation_["new"].n == 0
 
@@ -134,7 +134,7 @@ def test_held_out_rows_leave_no_trace_in_what_labels_teach(make, rng, monkeypatc
         return np.flatnonzero(splits != split)[: (splits == split).sum()]
 
     for module in (_base, _cross_validation, _held_out):
-        monkeypatch.setattr(module, "held_rows", rows_that_were_learned_from)
+        monkeypatch.setattr(module, "held_out_rows", rows_that_were_learned_from)
     assert gained(make().fit(X, y)) > 0.3
 
 

@@ -1,7 +1,7 @@
-"""Values of a similarity on queries that it has not learned from: overall, on seen items, on new.
+"""Evaluation of a similarity on held-out queries: overall, on seen items and on new items.
 
-Each is an array of shape (3, n_queries), higher is better, NaN where a query has nothing of a kind
-to find: what `likewise.learners._gate` judges by.
+Values are arrays of shape (3, n_queries), as `judge` takes them: higher is better, and NaN where a
+query has no relevant item of a kind.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,19 +12,19 @@ import numpy as np
 from likewise._execution import current_backend
 from likewise._threads import slices
 from likewise._validation import Rows, check_labels, take
-from likewise.learners._gate import ERROR_SCALE_OF_LABELS
+from likewise.learners.validation._gate import LABELS_ERROR_SCALE
 from likewise.metrics import average_precision, ndcg_seen_new, random_order_ndcg
 from likewise.similarities import Bilinear, Matches, Similarity
 
 CUT_OFF = 10
-_FEWEST_HELD_OUT = 5  # below which a mean says nothing
-_MOST_ROWS = 2_000  # of labeled rows that are ranked among themselves
-_MOST_TRIPLETS = 100_000
-_NUMBERS_IN_BLOCK = 4_000_000
+_MIN_ROWS = 5  # for a meaningful mean
+_MAX_ROWS = 2_000  # labeled rows that are ranked among themselves
+_MAX_TRIPLETS = 100_000
+_NUMBERS_PER_BLOCK = 4_000_000
 
 
 class HeldOut(Protocol):
-    """What a similarity is judged by."""
+    """Held-out queries that evaluate a similarity."""
 
     measure: str
     error_scale: float
@@ -33,7 +33,7 @@ class HeldOut(Protocol):
         """Return the values of the held-out queries."""
 
     def without_ranking(self) -> np.ndarray:
-        """Return the values to expect where all scores are equal."""
+        """Return the expected values if all scores are equal."""
 
 
 class HeldOutRelevance:
@@ -42,17 +42,17 @@ class HeldOutRelevance:
     Parameters
     ----------
     grades : CSR of shape (n_queries, n_items)
-        All judgements.
+        All judgments.
     held : int array
-        Rows of the queries, each with something relevant.
+        Row numbers of the queries, each with a relevant item.
     seen : bool array of shape (n_items,)
-        Items that are relevant to some query that was learned from.
+        Items that are relevant to a training query.
     queries, items : rows, optional
-        Where similarities are judged.
+        Needed to evaluate similarities.
     find : callable, optional
         From a similarity, rows of queries and of items, and k to `Matches`.
     same : bool, default=False
-        Whether the items are the queries: none finds itself.
+        Whether the items are the queries, which then do not find themselves.
     """
 
     measure = f"ndcg@{CUT_OFF}"
@@ -82,18 +82,18 @@ class HeldOutRelevance:
     def __call__(self, similarity: Bilinear) -> np.ndarray:
         """Return nDCG@10 of every query."""
         assert self._find is not None
-        most = np.bincount(self._rows, minlength=1).max()
-        k = min(CUT_OFF + int(most) + self._same, self._n_items)
+        n_relevant = np.bincount(self._rows, minlength=1).max()
+        k = min(CUT_OFF + int(n_relevant) + self._same, self._n_items)
         ids = self._find(similarity, take(self._queries, self.held), self._items, k).ids
         ids = ids.astype(np.int64)
-        # Where an item is not among the first k, it is too far down to count.
-        found = ids[self._rows] == self._columns[:, None]
-        ranks = np.where(found.any(axis=1), found.argmax(axis=1), self._n_items)
+        # An item that is not among the first k is below the cut-off.
+        is_match = ids[self._rows] == self._columns[:, None]
+        ranks = np.where(is_match.any(axis=1), is_match.argmax(axis=1), self._n_items)
         if self._same:
             own = ids == self.held[:, None]
             own_rank = np.where(own.any(axis=1), own.argmax(axis=1), self._n_items)
             ranks -= own_rank[self._rows] < ranks
-        return self.values_at(ranks)
+        return ndcg_seen_new(self._rows, self._grades, ranks, self._seen, len(self.held), CUT_OFF)
 
     def values_of(self, scores: np.ndarray, block: slice) -> np.ndarray:
         """Return nDCG@10 of a block of the queries from their scores with all items."""
@@ -104,44 +104,40 @@ class HeldOutRelevance:
         begin, end = np.searchsorted(self._rows, (block.start, block.stop))
         rows, columns = self._rows[begin:end] - block.start, self._columns[begin:end]
         ranks = np.empty(len(rows), dtype=np.int64)
-        for part in slices(len(rows), max(1, _NUMBERS_IN_BLOCK // self._n_items)):
+        for part in slices(len(rows), max(1, _NUMBERS_PER_BLOCK // self._n_items)):
             at, column = rows[part], columns[part, None]
             own_score = scores[at, columns[part]][:, None]
             ahead = (scores[at] > own_score).sum(axis=1)
-            level = (scores[at] == own_score) & (np.arange(self._n_items) < column)
-            ranks[part] = ahead + level.sum(axis=1)
+            tied = (scores[at] == own_score) & (np.arange(self._n_items) < column)
+            ranks[part] = ahead + tied.sum(axis=1)
         return ndcg_seen_new(
             rows, self._grades[begin:end], ranks, self._seen[begin:end], block.stop - block.start
         )
 
-    def values_at(self, ranks: np.ndarray) -> np.ndarray:
-        """Return nDCG@10 of every query from how many items rank above each relevant one."""
-        return ndcg_seen_new(self._rows, self._grades, ranks, self._seen, len(self.held), CUT_OFF)
-
     def without_ranking(self) -> np.ndarray:
-        """Return nDCG@10 to expect of items in random order."""
+        """Return the expected nDCG@10 of items in random order."""
         return random_order_ndcg(
             self._rows, self._grades, self._seen, len(self.held), self._n_items - self._same
         )
 
     def blocks(self) -> Iterator[slice]:
-        """Yield blocks of the queries whose scores with all items fit into memory."""
-        return slices(len(self.held), max(1, _NUMBERS_IN_BLOCK // self._n_items))
+        """Yield blocks of queries whose scores with all items fit into memory."""
+        return slices(len(self.held), max(1, _NUMBERS_PER_BLOCK // self._n_items))
 
 
 class HeldOutTriplets:
-    """Share of each held-out query's triplets that are in the right order.
+    """Share of each held-out query's triplets that are in the correct order.
 
     Parameters
     ----------
     triplets : int array of shape (n_triplets, 3)
-        Of held-out queries.
+        Triplets of held-out queries.
     seen : bool array of shape (n_items,)
-        Items that are the closer one of some triplet that was learned from.
+        Items that are the closer item of a training triplet.
     queries, items : rows, optional
-        Where similarities are judged.
-    most : int or None, default=100_000
-        Triplets that are judged: the first ones, or all.
+        Needed to evaluate similarities.
+    max_triplets : int or None, default=100_000
+        Number of triplets that are used, from the first; None for all.
     """
 
     measure = "right order"
@@ -154,10 +150,10 @@ class HeldOutTriplets:
         queries: Rows = None,
         items: Rows = None,
         *,
-        most: int | None = _MOST_TRIPLETS,
+        max_triplets: int | None = _MAX_TRIPLETS,
     ) -> None:
-        self._triplets = triplets[:most]
-        self.held, self._of = np.unique(self._triplets[:, 0], return_inverse=True)
+        self._triplets = triplets[:max_triplets]
+        self.held, self._query_of = np.unique(self._triplets[:, 0], return_inverse=True)
         self._seen = seen[self._triplets[:, 1]]
         self._queries, self._items = queries, items
 
@@ -166,24 +162,24 @@ class HeldOutTriplets:
         margins = np.empty(len(self._triplets))
         for block in slices(len(margins), 4096):
             query, closer, farther = self._triplets[block].T
-            asked = take(self._queries, query)
-            margins[block] = similarity.score_pairs(asked, take(self._items, closer))
-            margins[block] -= similarity.score_pairs(asked, take(self._items, farther))
+            rows = take(self._queries, query)
+            margins[block] = similarity.score_pairs(rows, take(self._items, closer))
+            margins[block] -= similarity.score_pairs(rows, take(self._items, farther))
         return self.values_of(margins)
 
     def values_of(self, margins: np.ndarray) -> np.ndarray:
-        """Return the share of every query from how far each closer item scores above."""
-        right = (np.sign(margins) + 1) / 2
+        """Return the share of every query from the margins of its triplets."""
+        correct = (np.sign(margins) + 1) / 2
         return np.array(
             [
-                self._means(right, kind)
-                for kind in (np.ones(len(right), dtype=bool), self._seen, ~self._seen)
+                self._means(correct, kind)
+                for kind in (np.ones(len(correct), dtype=bool), self._seen, ~self._seen)
             ]
         )
 
-    def _means(self, right: np.ndarray, kind: np.ndarray) -> np.ndarray:
-        n = np.bincount(self._of[kind], minlength=len(self.held))
-        total = np.bincount(self._of[kind], right[kind], minlength=len(self.held))
+    def _means(self, correct: np.ndarray, kind: np.ndarray) -> np.ndarray:
+        n = np.bincount(self._query_of[kind], minlength=len(self.held))
+        total = np.bincount(self._query_of[kind], correct[kind], minlength=len(self.held))
         return np.divide(total, n, out=np.full(len(self.held), np.nan), where=n > 0)
 
     def without_ranking(self) -> np.ndarray:
@@ -192,15 +188,15 @@ class HeldOutTriplets:
 
     @property
     def triplets(self) -> np.ndarray:
-        """The triplets that are judged, with the query as its place among the held-out ones."""
-        return np.column_stack([self._of, self._triplets[:, 1:]])
+        """The triplets, with the position of the query in `held` instead of its row number."""
+        return np.column_stack([self._query_of, self._triplets[:, 1:]])
 
 
 class HeldOutLabels:
-    """Average precision of held-out rows among themselves: all of them are new."""
+    """Average precision of held-out rows among themselves: all of them are new items."""
 
     measure = "map"
-    error_scale = ERROR_SCALE_OF_LABELS
+    error_scale = LABELS_ERROR_SCALE
 
     def __init__(self, X: Rows, y: np.ndarray, rows: np.ndarray) -> None:
         self._X, self._y = take(X, rows), y[rows]
@@ -215,7 +211,7 @@ class HeldOutLabels:
 
 
 def all_new(values: np.ndarray) -> np.ndarray:
-    """Return values of queries whose items are all new."""
+    """Return the values of queries whose items are all new."""
     return np.array([values, np.full(len(values), np.nan), values])
 
 
@@ -226,12 +222,13 @@ def _random_scores(Q: Rows, P: Rows) -> np.ndarray:
 def average_precisions(
     score: Callable[[Any, Any], np.ndarray], X: Rows, y: np.ndarray
 ) -> np.ndarray:
-    """Return the average precision of each row, as a query among all others, that has one to find.
+    """Return the average precision of each row as a query among the others.
 
-    `score` gives the scores of rows of queries with rows of items.
+    Rows without another row of their class are left out. `score` returns the scores of rows of
+    queries with rows of items.
     """
-    found = []
-    for block in slices(X.shape[0], max(1, _NUMBERS_IN_BLOCK // X.shape[0])):
+    precisions = []
+    for block in slices(X.shape[0], max(1, _NUMBERS_PER_BLOCK // X.shape[0])):
         scores = score(X[block], X)
         same = y[block, None] == y
         own = np.arange(block.start, block.stop)
@@ -239,8 +236,8 @@ def average_precisions(
         order = np.argsort(-scores, axis=1, kind="stable")
         gains = np.take_along_axis(same, order, axis=1)
         n_relevant = gains.sum(axis=1)
-        found.append(average_precision(gains[n_relevant > 0], n_relevant[n_relevant > 0]))
-    return np.concatenate(found)
+        precisions.append(average_precision(gains[n_relevant > 0], n_relevant[n_relevant > 0]))
+    return np.concatenate(precisions)
 
 
 def mean_average_precision(similarity: Bilinear, X: Rows, y: Any) -> float:
@@ -259,11 +256,11 @@ def mean_average_precision(similarity: Bilinear, X: Rows, y: Any) -> float:
             precisions_of_block,
             lambda block: (block.start, shared),
             exclude_self=True,
-            block_size=max(1, _NUMBERS_IN_BLOCK // n),
+            block_size=max(1, _NUMBERS_PER_BLOCK // n),
         )
         precisions = np.concatenate(list(blocks))
     if len(precisions) == 0:
-        raise ValueError("y has no class of two rows or more, so no row has one to find.")
+        raise ValueError("y has no class of two rows or more, so no row has a relevant row.")
     return float(precisions.mean())
 
 
@@ -274,27 +271,27 @@ def precisions_of_block(matches: Matches, start: int, labels: np.ndarray) -> np.
     return average_precision(gains[n_relevant > 0], n_relevant[n_relevant > 0])
 
 
-def held_rows(
+def held_out_rows(
     y: np.ndarray, splits: np.ndarray, split: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the rows of a split that judge labels: some thousand at most."""
+    """Return the rows of a split; a random sample of them if there are many."""
     rows = np.flatnonzero(splits == split)
-    if len(rows) > _MOST_ROWS:
-        rows = np.sort(rng.permutation(rows)[:_MOST_ROWS])
+    if len(rows) > _MAX_ROWS:
+        rows = np.sort(rng.permutation(rows)[:_MAX_ROWS])
     return rows
 
 
-def can_judge_labels(y: np.ndarray, held: np.ndarray, rest: np.ndarray) -> bool:
-    """Tell whether held-out rows have others of their class, and the rest can be learned from."""
+def can_validate_labels(y: np.ndarray, held: np.ndarray, rest: np.ndarray) -> bool:
+    """Return whether held-out rows have others of their class, and the rest suffices to train."""
     counts = np.unique(y[held], return_counts=True)[1]
     left = np.unique(y[rest], return_counts=True)[1]
-    pairs = len(counts) > 1 and counts[counts > 1].sum() >= _FEWEST_HELD_OUT
+    pairs = len(counts) > 1 and counts[counts > 1].sum() >= _MIN_ROWS
     return bool(pairs and len(left) > 1 and left.max() > 1)
 
 
-def held_queries(
-    candidates: np.ndarray, splits: np.ndarray, split: int, most: int, rng: np.random.Generator
+def held_out_queries(
+    candidates: np.ndarray, splits: np.ndarray, split: int, maximum: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the candidate queries of a split, `most` of them at most."""
+    """Return the candidate queries of a split; a random sample if there are more than `maximum`."""
     held = candidates[splits[candidates] == split]
-    return held if len(held) <= most else np.sort(rng.permutation(held)[:most])
+    return held if len(held) <= maximum else np.sort(rng.permutation(held)[:maximum])

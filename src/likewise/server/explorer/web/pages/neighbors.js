@@ -1,4 +1,4 @@
-// What is near an item, before learning and after, side by side.
+// The neighbors of an item before and after learning, side by side.
 
 import { ask, named, tell } from "../api.js";
 import { choice, h, heading, notice, svg, waiting } from "../dom.js";
@@ -7,22 +7,22 @@ import { labelOf, shown } from "../show.js";
 import { capital, score, several } from "../words.js";
 import { why } from "../why.js";
 
-export const title = "Neighbours";
+export const title = "Neighbors";
 const SIZES = [5, 10, 20, 50];
-const BASE = 1; // the version that the model file holds
-const RANKED = 1_000; // most places that the server tells of a search with a text
+const BASE = 1; // the version of the model file
+const RANKED = 1_000; // the server's limit of matches
 
 export async function open({ root, id, settings, summary, signal }) {
   const k = SIZES.includes(Number(settings.get("k"))) ? Number(settings.get("k")) : 10;
   const text = summary.takes_text ? settings.get("text") : null;
   const go = (to, words = null, size = k) => { location.hash = address(to, words, size); };
   root.append(heading(
-    "Neighbours",
-    "What is most like an item: as the model file has it, and as it was learned since.",
+    "Neighbors",
+    "The items most similar to an item: under the model file, and after learning.",
   ));
   if (summary.n_items < 2) {
     const advice = "Start the server with --items, or add some with POST /v1/items.";
-    root.append(notice(`There are fewer than two items, so none has neighbours. ${advice}`));
+    root.append(notice(`There are fewer than two items, so none has neighbors. ${advice}`));
     return;
   }
   const item = text === null ? id ?? (await anyItem(summary, signal, 0)).id : null;
@@ -53,10 +53,10 @@ function address(id, text, k) {
     ...(text === null ? [] : [["text", text]]),
     ...(k === 10 ? [] : [["k", k]]),
   ]);
-  return `#/neighbours${id === null ? "" : `/${named(id)}`}${settings.size ? `?${settings}` : ""}`;
+  return `#/neighbors${id === null ? "" : `/${named(id)}`}${settings.size ? `?${settings}` : ""}`;
 }
 
-/** Search with a text before and after, and put the answers in the shape of an item's neighbours. */
+/** Search by a text before and after learning, in the format of an item's neighbors. */
 async function byText(text, k, signal) {
   const search = (version) => tell("/v1/search", { text, k: RANKED, version }, { signal });
   const both = await Promise.all([search(BASE), search(null)]);
@@ -81,7 +81,7 @@ async function anyItem(summary, signal, at = Math.floor(Math.random() * summary.
 function drawn(found, summary, signal) {
   const { item, base, learned } = found;
   const sides = h("div", { class: "sides" },
-    side("before", `version ${found.base_model}, as in the model file`, base, found, summary, signal),
+    side("before", `version ${found.base_model}, the model file`, base, found, summary, signal),
     h("div", { class: "links", "aria-hidden": "true" }),
     side("after", `version ${found.model}, live now`, learned, found, summary, signal),
   );
@@ -97,13 +97,13 @@ function drawn(found, summary, signal) {
   ];
 }
 
-/** Say in a sentence or two what has changed. */
+/** Summarize the changes in a sentence or two. */
 function gist(base, learned, item) {
   const fresh = learned.filter((near) => near.other_rank === null || near.other_rank > base.length).length;
   const moved = learned.filter((near) => near.other_rank !== near.rank).length;
   const said = moved === 0
-    ? "Nothing has moved: what was learned so far leaves these neighbours as they were."
-    : `${fresh} of the ${learned.length} nearest are new, ${several(moved - fresh, "other")} changed places.`;
+    ? "These neighbors have not changed."
+    : `${fresh} of the ${learned.length} nearest are new, and ${several(moved - fresh, "other")} changed rank.`;
   if (item.label === null) return said;
   const same = (list) => list.filter((near) => near.item.label === item.label).length;
   return `${said} Of the same label: ${same(base)} before, ${same(learned)} after.`;
@@ -125,7 +125,7 @@ function row(which, near, size, found, summary, signal) {
   const reason = h("div", { class: "reason", hidden: true });
   const name = { "aria-expanded": "false", "aria-label": `Why? ${item.id}` };
   const asks = h("button", { type: "button", class: "slim", onclick: explain, ...name }, "Why?");
-  const href = `#/neighbours/${named(item.id)}`;
+  const href = `#/neighbors/${named(item.id)}`;
   return h("li", { class: `near ${item.kind}`, "data-item": String(item.id), "data-rank": near.rank },
     h("span", { class: "rank" }, String(near.rank)),
     h("a", { class: "thumb", href, tabindex: "-1", "aria-hidden": item.kind === "image" ? "true" : null },
@@ -143,7 +143,7 @@ function row(which, near, size, found, summary, signal) {
     asks.setAttribute("aria-expanded", String(open));
     reason.hidden = !open;
     if (!open || reason.dataset.done) return;
-    reason.replaceChildren(waiting("Asking why…"));
+    reason.replaceChildren(waiting("Loading…"));
     try {
       const options = { signal, hidden: summary.label };
       reason.replaceChildren(await why(found.item, item, found.base_model, options));
@@ -154,7 +154,7 @@ function row(which, near, size, found, summary, signal) {
   }
 }
 
-/** Say where an item was or went: by an arrow, and in words. */
+/** Show the change of rank by an arrow and in words. */
 function movement(which, { rank, other_rank: other }, size) {
   const after = which === "after";
   if (other === null || other > size) {
@@ -171,7 +171,7 @@ function movement(which, { rank, other_rank: other }, size) {
   );
 }
 
-/** Draw lines between the places of an item in the two lists, and light them up together. */
+/** Connect the positions of an item in the two lists by lines, and highlight them together. */
 function link(sides, signal) {
   const middle = sides.querySelector(".links");
   const rows = (which) => [...sides.querySelectorAll(`.side.${which} .near`)];

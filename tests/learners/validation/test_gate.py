@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.oracles import ridge as oracle
 
-from likewise.learners._gate import ERRORS_TO_PASS, judge
+from likewise.learners.validation import MIN_GAIN_IN_ERRORS, judge
 
 
 def values(rng, gains, n=40, spread=0.1):
@@ -31,7 +31,7 @@ def test_the_candidate_is_that_of_the_printed_rule(seed, n_candidates, n):
         return
     place, gain, error = best
     assert (verdict.form, verdict.step) == (place, 0)
-    assert verdict.passes == (gain > 0 and gain > ERRORS_TO_PASS * error)
+    assert verdict.passes == (gain > 0 and gain > MIN_GAIN_IN_ERRORS * error)
     if n >= 5:
         found = verdict.outcomes["overall"]
         assert_allclose(found.learned - found.start, gain, atol=1e-12)
@@ -56,9 +56,9 @@ def test_strict_takes_the_form_that_new_items_gain_most_by_and_a_step_that_costs
 def test_what_gains_less_than_the_errors_is_not_published(rng, new_items):
     start, candidates = values(rng, [(0.02, 0.02, 0.02)])
     verdict = judge(start, candidates, new_items)
-    assert 1 < verdict.errors < ERRORS_TO_PASS
+    assert 1 < verdict.errors < MIN_GAIN_IN_ERRORS
     assert not verdict.passes
-    assert judge(start, candidates, new_items, errors_to_pass=1).passes
+    assert judge(start, candidates, new_items, min_gain=1).passes
 
 
 @pytest.mark.parametrize("n", [0, 1, 4])

@@ -37,7 +37,7 @@ def triplets(rng):
     return rng.integers([90, 45, 45], size=(200, 3)) + np.array([0, 0, 45])
 
 
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 @pytest.mark.filterwarnings("ignore:there are too few queries to hold some out:UserWarning")
 @parametrize_with_checks(LEARNERS)
 def test_scikit_learn_contract(estimator, check):
@@ -57,7 +57,7 @@ def test_what_is_learned_keeps_the_contract_of_similarities(learner, rows, tripl
 
 
 @each_learner
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 @pytest.mark.filterwarnings("ignore:there are too few queries to hold some out:UserWarning")
 def test_it_works_in_a_pipeline_and_a_grid(learner, rows):
     X, y = rows
@@ -75,7 +75,7 @@ def test_a_clone_is_unfitted_and_equal_in_parameters(learner, rows, triplets):
     fresh = clone(fitted)
     assert fresh.get_params() == fitted.get_params()
     assert not hasattr(fresh, "similarity_")
-    with pytest.raises(AttributeError, match="has not learned anything yet"):
+    with pytest.raises(AttributeError, match="is not fitted yet"):
         _ = fresh.similarity_
     with pytest.raises(ValueError, match="not fitted"):
         fresh.score(*rows)
@@ -96,7 +96,7 @@ def test_a_pickle_and_a_copy_learn_on_by_themselves(learner, rows, triplets):
 
 
 @each_learner
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 def test_a_file_gives_back_the_learner_and_it_goes_on_learning(learner, rows, triplets, tmp_path):
     X, y = rows
     model = clone(learner).set_params(random_state=3).fit(X, y)
@@ -155,7 +155,7 @@ def test_a_file_whose_arrays_do_not_fit_together_is_refused(
 
 
 @each_learner
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 def test_a_classifier_takes_it_as_a_learner(learner, rows, tmp_path):
     X, y = rows
     classifier = lw.SimilarityClassifier(learner=clone(learner).set_params(random_state=0))
@@ -169,7 +169,7 @@ def test_a_classifier_takes_it_as_a_learner(learner, rows, tmp_path):
 
 
 @each_learner
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 def test_names_of_features_are_kept(learner, rows):
     pandas = pytest.importorskip("pandas")
     X, y = rows

@@ -108,7 +108,7 @@ def test_learning_ends_when_nothing_is_gained(make, rng):
     assert_array_equal(model.similarity_.W, np.eye(4))
 
 
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 def test_what_only_seems_better_rarely_passes_the_gate():
     """Of sets whose labels mean nothing; trying many forms must not let one pass by chance."""
     passed = []
@@ -236,7 +236,7 @@ def test_held_out_rows_that_are_alone_in_their_class_are_no_obstacle(make, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "The number of unique classes")
-        warnings.filterwarnings("ignore", "what was learned does not clearly beat")
+        warnings.filterwarnings("ignore", "the learned form does not clearly beat")
         warnings.filterwarnings("ignore", ".* too few queries to hold some out")
         model = make(random_state=0, n_triplets=2000).fit(X, y)
     assert np.isfinite(model.similarity_.W).all()
@@ -274,7 +274,7 @@ def test_hard_negatives_are_learned_from(make, judged):
 
 
 @each_learner
-@pytest.mark.filterwarnings("ignore:what was learned does not clearly beat its start:UserWarning")
+@pytest.mark.filterwarnings("ignore:the learned form does not clearly beat its start:UserWarning")
 def test_grades_without_meaning_rarely_move_the_start(make, rng):
     kept = 0
     for seed in range(4):
@@ -423,7 +423,7 @@ def test_a_start_can_be_given(make, rng):
         (np.eye(3), ValueError, r"init is of shape \(3, 3\), but queries have 2"),
         (np.full((2, 4), np.nan), ValueError, "init holds NaN or infinity"),
         (None, TypeError, "init must be 'auto'"),
-        (lw.Bilinear(np.ones((2, 4))), ValueError, "init has norm 'none', but normalize=True"),
+        (lw.Bilinear(np.ones((2, 4))), ValueError, "init has norm 'none', but with normalize=True"),
     ],
 )
 @each_learner

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from itertools import count
 
 import numpy as np
@@ -205,6 +206,38 @@ def test_what_is_no_database_is_refused_without_the_password():
     with pytest.raises(ConnectionError, match="the database of url cannot be reached") as refused:
         lw.Index(lw.Bilinear(1.0), url="postgresql://u:secret@localhost:1/x")
     assert "secret" not in str(refused.value)
+
+
+def test_connections_that_the_server_has_closed_are_replaced(place, db):
+    index = filled(place)
+    expected = index.search(QUERIES, 3).ids
+    for change in (lambda: None, lambda: index.add([100], ITEMS[:1]), lambda: index.remove([100])):
+        db.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where pid <> pg_backend_pid() and backend_type = 'client backend'"
+        )
+        change()
+        assert_array_equal(index.search(QUERIES, 3, where=range(60)).ids, expected)
+
+
+def test_an_index_that_is_deleted_closes_its_connections(place, db):
+    from psycopg.conninfo import make_conninfo
+
+    named = make_conninfo(place["url"], application_name="deleted")
+    index = filled({**place, "url": named})
+    threads = [threading.Thread(target=index.search, args=(QUERIES, 3)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    count = "select count(*) from pg_stat_activity where application_name = 'deleted'"
+    assert db.execute(count).fetchone()[0] > 0
+    del index, threads, thread
+    for _ in range(1000):  # a backend ends after its client
+        if db.execute(count).fetchone()[0] == 0:
+            return
+        time.sleep(0.01)
+    raise AssertionError("connections are still open")
 
 
 def test_a_table_of_somebody_else_is_left_alone(place, db):

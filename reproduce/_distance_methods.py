@@ -1,7 +1,7 @@
-"""What is compared where there are dissimilarities alone: neighbours, DBoost and its rivals.
+"""Methods that need distances alone: nearest neighbors, DBoost and those of its paper.
 
-Each method gets D, y, D_test and y_test, of which D is training × training and D_test test ×
-training, and returns its error; what it has to choose it chooses within the training part.
+Each method gets D (training × training), y, D_test (test × training) and y_test, and returns its
+error; parameters are chosen within the training part.
 """
 
 from collections.abc import Callable
@@ -16,17 +16,17 @@ from likewise.features import DissimilaritySpace
 
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # D, y, D_test, y_test
 
-# What DBoost chooses from: as printed, or slow, and then shallow or deep.
+# The settings of DBoost: as printed, or with a low learning rate, shallow or deep.
 _CHOICES = (
     {"learning_rate": 1.0, "max_depth": 1, "n_pairs": 50, "n_rounds": 500},
     {"learning_rate": 0.1, "max_depth": 1, "n_pairs": 10, "n_rounds": 600},
     {"learning_rate": 0.1, "max_depth": 3, "n_pairs": 10, "n_rounds": 300},
     {"learning_rate": 0.1, "max_depth": 3, "n_pairs": 50, "n_rounds": 300},
 )
-_RIVALS_FOLDS, _BOOSTING_FOLDS = 3, 5
-_ROWS_FOR_FOLDS = 1_000  # above this one part is held out instead of each in turn, for all methods
-_STEPS = 20  # in which choices are weighed
-_MOST_ROWS_FOR_RIVALS = 4_500  # support vectors and their grids take hours beyond
+_N_SPLITS, _N_SPLITS_DBOOST = 3, 5
+_MAX_CROSS_VALIDATED = 1_000  # rows; larger sets use one hold-out, for all methods
+_STEPS = 20  # of weighting the settings
+_MAX_TUNED = 4_500  # rows; the grids of the other methods take hours beyond
 
 
 def _nearest(D: np.ndarray, y: np.ndarray, D_test: np.ndarray, y_test: np.ndarray) -> float:
@@ -34,22 +34,22 @@ def _nearest(D: np.ndarray, y: np.ndarray, D_test: np.ndarray, y_test: np.ndarra
 
 
 def _tuned(make: Callable[[np.ndarray], tuple[Any, dict[str, list[Any]]]], *split: Any) -> float:
-    """Return the error of a pipeline whose grid was searched within the training part."""
+    """Return the error of a pipeline, with a grid search within the training part."""
     from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
     D, y, D_test, y_test = split
-    if len(y) > _MOST_ROWS_FOR_RIVALS:
+    if len(y) > _MAX_TUNED:
         return float("nan")
-    one_part = ShuffleSplit(1, test_size=0.2, random_state=0)
-    folds = StratifiedKFold(_RIVALS_FOLDS, shuffle=True, random_state=0)
-    pipeline, grid = make((1 - 1 / _RIVALS_FOLDS) * np.unique(y, return_counts=True)[1])
-    cv = folds if len(y) <= _ROWS_FOR_FOLDS else one_part
+    hold_out = ShuffleSplit(1, test_size=0.2, random_state=0)
+    splits = StratifiedKFold(_N_SPLITS, shuffle=True, random_state=0)
+    pipeline, grid = make((1 - 1 / _N_SPLITS) * np.unique(y, return_counts=True)[1])
+    cv = splits if len(y) <= _MAX_CROSS_VALIDATED else hold_out
     fitted = GridSearchCV(pipeline, grid, cv=cv).fit(D, y)
     return float(np.mean(fitted.predict(D_test) != y_test))
 
 
-def _up_to(most: float, *sizes: int) -> list[int]:
-    return sorted({max(1, min(size, int(most))) for size in sizes})
+def _up_to(maximum: float, *sizes: int) -> list[int]:
+    return sorted({max(1, min(size, int(maximum))) for size in sizes})
 
 
 def _rldc(counts: np.ndarray) -> tuple[Any, dict[str, list[Any]]]:
@@ -97,15 +97,17 @@ def _boosted(
 def _boosted_tuned(
     D: np.ndarray, y: np.ndarray, D_test: np.ndarray, y_test: np.ndarray
 ) -> dict[str, float]:
-    """Return errors of DBoost with all it can choose chosen on rows held out of training.
+    """Return errors of DBoost with its settings chosen on held-out training rows.
 
-    That is the best of the choices by its loss there, and the mean of some, weighed there.
+    One is of the setting with the lowest loss there, one of a weighted mean of settings.
     """
     classes, labels = np.unique(y, return_inverse=True)
-    by_folds = len(y) <= _ROWS_FOR_FOLDS
-    stopping = _BOOSTING_FOLDS if by_folds else True
-    chosen = DBoost("precomputed", early_stopping=stopping, refit=not by_folds, random_state=0)
-    squares, squares_test = D**2, D_test**2  # a split of Euclid's is then a plane
+    cross_validated = len(y) <= _MAX_CROSS_VALIDATED
+    stopping = _N_SPLITS_DBOOST if cross_validated else True
+    chosen = DBoost(
+        "precomputed", early_stopping=stopping, refit=not cross_validated, random_state=0
+    )
+    squares, squares_test = D**2, D_test**2  # a split of Euclidean distances is then a plane
     losses, without, shares = [], [], []
     for choice in _CHOICES:
         fitted = clone(chosen).set_params(**choice).fit(squares, y)
@@ -125,7 +127,7 @@ def _boosted_tuned(
 
 
 def _weighed(shares: list[np.ndarray], labels: np.ndarray) -> np.ndarray:
-    """Return weights for choices: one is added at a time, that after which the loss is least."""
+    """Return weights of settings, added greedily one at a time to minimize the loss."""
     counts, total = np.zeros(len(shares)), np.zeros_like(shares[0])
     every = np.arange(len(labels))
     for step in range(1, _STEPS + 1):

@@ -513,12 +513,12 @@ def test_two_half_trained_shards_are_better_merged(covariance):
         (
             lambda one: [one, aroma().fit_triplets([[0, 1, 2]], np.eye(3)[:, :2])],
             ValueError,
-            "same widths",
+            "same kind and shape",
         ),
         (
             lambda one: [one, aroma("factored").fit_triplets([[0, 1, 2]], np.eye(3))],
             ValueError,
-            "same kind of form",
+            "same kind and shape",
         ),
         (
             lambda one: [one, aroma(normalize=True).fit_triplets([[0, 1, 2]], np.eye(3))],

@@ -1,6 +1,4 @@
-"""faiss with cells and usearch: held to a recall, tuned to one, and whole in a file."""
-
-import warnings
+"""Approximate engines: held to a recall, tuned to one, and whole in a file."""
 
 import numpy as np
 import pytest
@@ -9,22 +7,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 import likewise as lw
 from likewise.index._snapshot import Searching
 from likewise.index._tuning import Step, min_effort
-from likewise.index.engines import _choice, _faiss
+from likewise.index.engines import _choice
 from likewise.index.engines._faiss import FaissEngine
-from likewise.index.engines._usearch import UsearchEngine
 
 N_ITEMS, WIDTH = 3000, 16
 
 
 @pytest.fixture
 def cells(monkeypatch):
-    """Let faiss begin with cells at a size that tests can afford."""
+    """Let faiss use cells at a size that tests can afford."""
     pytest.importorskip("faiss")
 
-    def made(metric, **parts):
+    def make(metric, **parts):
         return FaissEngine(metric, n_flat=500, **parts)
 
-    kind = _choice.EngineKind("faiss", ("inner_product", "euclidean"), made, package="faiss")
+    kind = _choice.EngineKind("faiss", ("inner_product", "euclidean"), make, package="faiss")
     monkeypatch.setitem(_choice.ENGINES, "faiss", kind)
 
 
@@ -36,8 +33,8 @@ def engine(request, cells):
 
 def clustered(n, seed=0):
     rng = np.random.default_rng(seed)
-    centres = np.random.default_rng(42).normal(size=(40, WIDTH)) * 2
-    return (centres[rng.integers(40, size=n)] + rng.normal(size=(n, WIDTH))).astype(np.float32)
+    centers = np.random.default_rng(42).normal(size=(40, WIDTH)) * 2
+    return (centers[rng.integers(40, size=n)] + rng.normal(size=(n, WIDTH))).astype(np.float32)
 
 
 ITEMS, QUERIES = clustered(N_ITEMS), clustered(100, seed=1)
@@ -190,7 +187,7 @@ def test_candidates_that_are_scored_again_are_tuned_by_their_number(engine):
     assert_allclose(index.search(Q, 10).scores.ravel(), expected, rtol=1e-5)
 
 
-def test_the_min_effort_is_found_by_halving():
+def test_the_minimum_effort_is_found_by_bisection():
     tried = []
 
     def measure(effort):
@@ -204,45 +201,3 @@ def test_the_min_effort_is_found_by_halving():
         assert chosen.effort == min(e for e in efforts if e / 100 >= target)
         assert len(tried) <= 6
         assert [s.effort for s in steps] == sorted(set(tried))
-
-
-def test_cells_grow_with_the_items(cells):
-    engine = FaissEngine("euclidean", n_flat=500)
-    engine.add(ITEMS[:400])
-    assert engine.is_exact
-    engine.add(ITEMS[400:700])
-    assert not engine.is_exact
-    first = engine._index.nlist
-    engine.add(ITEMS[700:])
-    assert len(engine) == N_ITEMS
-    assert engine._index.nlist > first
-    assert_array_equal(engine.vectors(np.arange(N_ITEMS)), ITEMS)
-
-
-@pytest.mark.parametrize("metric", ["inner_product", "cosine", "euclidean"])
-def test_a_longer_vector_lays_a_graph_anew_with_all_that_was_in_it(metric):
-    pytest.importorskip("usearch")
-    engine = UsearchEngine(metric)
-    engine.add(ITEMS[:500])
-    engine.remove(np.arange(10))
-    engine.add(ITEMS[500:600] * 50)
-    assert len(engine) == 600
-    kept = np.r_[10:600]
-    expected = np.concatenate([ITEMS[10:500], ITEMS[500:600] * 50])
-    assert_allclose(engine.vectors(kept), expected, rtol=1e-6)
-    assert engine.search(QUERIES, 600, None).slots.max() < 600
-    assert 5 not in engine.search(ITEMS[5:6], 600, None).slots
-
-
-def test_places_outside_the_cells_are_refused(cells):
-    engine = FaissEngine("euclidean", n_flat=10, centres=ITEMS[:3], places=np.array([0, 1, 7]))
-    with pytest.raises(ValueError, match="the cells do not match the items"):
-        engine.add(ITEMS[:3])
-
-
-def test_training_gives_no_warning(cells, capfd):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        FaissEngine("euclidean", n_flat=500).add(ITEMS)
-    assert capfd.readouterr().err == ""
-    assert _faiss.MAX_ITEMS_EXACT == 200_000
