@@ -10,25 +10,6 @@ import numpy as np
 
 Rows: TypeAlias = Any  # a 2-D array or a scipy CSR container, which is not typed
 
-__all__ = [
-    "Rows",
-    "as_objects",
-    "call_on_pair",
-    "check_choice",
-    "check_classes",
-    "check_labels",
-    "check_number",
-    "check_rows",
-    "check_same_length",
-    "check_square",
-    "check_whole_number",
-    "is_sparse",
-    "n_rows",
-    "sample_rows",
-    "take",
-    "unknown_name",
-]
-
 
 def is_sparse(rows: Any) -> bool:
     """Tell whether `rows` is a scipy sparse container, without importing scipy."""

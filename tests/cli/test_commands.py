@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import likewise as lw
+from likewise.cli._console import UsageError
 from likewise.cli._options import seconds, shape
-from likewise.cli._show import WrongUse
 
 SHORT = ("--budget", "2s", "--splits", "2")
 
@@ -169,7 +169,7 @@ WRONG_USE = {
     "a reference": (("fit", "x.csv", "-t", "class", "--learner", "svm"), "--learner must be one"),
     "nothing": (("fit",), "a FILE with labels is needed"),
     "both": (("fit", "x.csv", "--items", "x.csv", "--triplets", "x.csv"), "both given"),
-    "half": (("fit", "x.csv", "--items", "x.csv"), "go with --triplets"),
+    "half": (("fit", "x.csv", "--items", "x.csv"), "need --triplets"),
     "no items": (("fit", "--triplets", "x.csv"), "--items is needed"),
     "no such model": (("search", "m", "--items", "x.csv", "--query", "1"), "there is no file m"),
     "no such option": (("compare", "--colour"), "No such option"),
@@ -252,5 +252,5 @@ def test_times_and_shapes_are_read():
     ]  # fmt: skip
     assert shape("28x20") == (28, 20)
     for bad in ("", "0", "-1s", "2 m", "m"):
-        with pytest.raises(WrongUse):
+        with pytest.raises(UsageError):
             seconds(bad)

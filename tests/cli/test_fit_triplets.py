@@ -65,7 +65,7 @@ def test_an_id_that_two_items_have_is_refused(run, rng):
     np.save("t.npy", [[0, 1, 2]])
     code, _, err = run("fit", "--items", "items.csv", "--triplets", "t.npy")
     assert code == 2
-    assert "the id 'a' is twice in items" in err
+    assert "the id 'a' occurs twice in items" in err
 
 
 def test_evaluate_tells_new_items_apart_from_those_that_were_learned_from(run, clicks):
@@ -88,7 +88,7 @@ def test_evaluate_tells_new_items_apart_from_those_that_were_learned_from(run, c
     assert "new" not in json.loads(run(*asked, "--json")[1])
     code, _, err = run("evaluate", "model.safetensors", "x.csv", "--trained-on", "x.npy")
     assert code == 2
-    assert "--trained-on goes with --triplets" in err
+    assert "--trained-on needs --triplets" in err
 
 
 @pytest.fixture(params=["cranfield", "scifact_minilm"])

@@ -88,7 +88,7 @@ def test_ctrl_c_before_anything_is_known_keeps_nothing_and_says_so(tmp_path):
         if ended.code != 0:
             break
     assert ended.code == 1, ended.text
-    assert "interrupted: nothing was kept." in ended.text
+    assert "interrupted: nothing was saved." in ended.text
     assert not (folder / "model.safetensors").exists()
 
 

@@ -35,7 +35,7 @@ def keep(monkeypatch, *settings):
     monkeypatch.setattr(sila, "_NEIGHBORS", (1, 5))
     monkeypatch.setattr(sila, "_FORMS", (("symmetric", "zero"),))
     monkeypatch.setattr(sila, "_LEARNED_NEIGHBORS", dict.fromkeys(sila._EPOCHS, (1,)))
-    monkeypatch.setattr(sila, "_EPOCHS", dict.fromkeys((*settings, "wine"), 3))
+    monkeypatch.setattr(sila, "_EPOCHS", dict.fromkeys((*settings, "wine"), 5))
     monkeypatch.setattr(sila, "_CURVE", (1, 2))
     monkeypatch.setattr(sila, "_curves", {})
 
@@ -116,6 +116,7 @@ def test_the_curve_goes_on_from_where_it_is(monkeypatch):
 
 def test_all_classes_at_once_are_measured_beside_what_the_paper_quotes(monkeypatch):
     keep(monkeypatch, "iris")
+    monkeypatch.setattr(sila, "_EPOCHS", {"iris": 20})
     rows = list(sila._all_classes("iris", {**dict.fromkeys(("MCML", "ITML", "SVM"), 0.9),
                                            "SiLA": 0.982, "LMNN": 0.953},
                                   list(sila._folds("iris"))))  # fmt: skip

@@ -1,6 +1,6 @@
-"""The command ``likewise``: a module a command, each of which parses, calls the library and shows.
+"""The command ``likewise``: one module per command, which parses, calls the library and prints.
 
-Commands import what they need when they run, so that ``likewise --help`` answers at once.
+Commands import the library when they run, so that ``likewise --help`` is fast.
 """
 
 import sys
@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; ends with 0 (done), 1 (the job failed) or 2 (wrong use)."""
+    """Run the command line; exit with 0 (success), 1 (failure) or 2 (wrong usage)."""
     try:
         import typer  # noqa: F401
     except ImportError:

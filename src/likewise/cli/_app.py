@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Teach a computer what similar means: from a table to a model, a table and a report.",
+    help="Learn what similar means: from a table to a model, a comparison and a report.",
 )
 for module in (
     _compare,
@@ -39,8 +39,8 @@ for module in (
 app.add_typer(_index.app, name="index")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from likewise import __version__
 
         typer.echo(f"likewise {__version__}")
@@ -50,7 +50,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take what belongs to no command."""
+    """Handle options that belong to no command."""

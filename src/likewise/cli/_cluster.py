@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from likewise.cli._show import Show, WrongUse
+from likewise.cli._console import Console, UsageError
 
 FinalFit: TypeAlias = Callable[[], AbstractContextManager[Any]]  # see `select_triplets`
 
@@ -16,7 +16,7 @@ _ON_CLUSTER = ("AROMA", "LMNN", "OASIS")  # learners that `run_on` distributes
 
 @contextmanager
 def cluster(
-    show: Show, where: str | None, model: Path, *, resume: bool = False
+    console: Console, where: str | None, model: Path, *, resume: bool = False
 ) -> Iterator[FinalFit]:
     """Run on the cluster of ``--dask``, if it was given; yield a context for the last fit.
 
@@ -24,21 +24,23 @@ def cluster(
     """
     if where is None:
         if resume:
-            raise WrongUse("--resume continues a run with --dask, which is not given.")
+            raise UsageError("--resume continues a run with --dask, which is not given.")
         yield nullcontext
         return
     local = re.fullmatch(r"local:([1-9]\d*)", where)
     if local is None and not re.fullmatch(r"[a-z]+://.+", where):
-        raise WrongUse(
+        raise UsageError(
             "--dask must be the address of a scheduler, such as tcp://host:8786, or local:4 for "
             f"four processes here, but {where!r} was given."
         )
     from likewise.distributed import run_on
 
     rounds = model.with_suffix(".rounds.safetensors")
-    with _log_to(show), run_on(where if local is None else int(local[1])) as run:
-        show.remark(f"Dask: {len(run.client.nthreads())} workers at {run.client.scheduler.address}")
-        show.remark(f"Dask dashboard: {run.client.dashboard_link}")
+    with _log_to(console), run_on(where if local is None else int(local[1])) as run:
+        console.message(
+            f"Dask: {len(run.client.nthreads())} workers at {run.client.scheduler.address}"
+        )
+        console.message(f"Dask dashboard: {run.client.dashboard_link}")
         run.client.run(_load_kernels)
         yield lambda: run_on(run.client, checkpoint=rounds, resume=resume)
     rounds.unlink(missing_ok=True)
@@ -61,7 +63,7 @@ def check_families(families: list[Any]) -> None:
 
     if not any(map(is_distributed, families)):
         names = ", ".join(family.name for family in FAMILIES if is_distributed(family))
-        raise WrongUse(f"--dask is for the learners {names}; others learn in this process.")
+        raise UsageError(f"--dask is for the learners {names}; others learn in this process.")
 
 
 def check_triplet_learner(name: str) -> None:
@@ -72,21 +74,21 @@ def check_triplet_learner(name: str) -> None:
         known for known, learner in TRIPLET_LEARNERS.items() if learner.make.__name__ in _ON_CLUSTER
     ]
     if name in TRIPLET_LEARNERS and name not in names:
-        raise WrongUse(
+        raise UsageError(
             f"--dask is for the learners {', '.join(names)} of comparisons; {name} learns in this "
             "process."
         )
 
 
 @contextmanager
-def _log_to(show: Show) -> Iterator[None]:
+def _log_to(console: Console) -> Iterator[None]:
     """Show a line for each finished round."""
 
-    class Remarks(logging.Handler):
+    class Messages(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            show.remark(record.getMessage())
+            console.message(record.getMessage())
 
-    log, handler = logging.getLogger("likewise.distributed"), Remarks()
+    log, handler = logging.getLogger("likewise.distributed"), Messages()
     level = log.level
     log.addHandler(handler)
     log.setLevel(logging.INFO)

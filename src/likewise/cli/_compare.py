@@ -1,9 +1,10 @@
-"""``likewise compare``: say which similarity suits a table."""
+"""``likewise compare``: compare similarities on a table."""
 
 from typing import Annotated, Any
 
 import typer
 
+from likewise.cli._console import Console, UsageError, with_console
 from likewise.cli._options import (
     Budget,
     Categorical,
@@ -20,16 +21,16 @@ from likewise.cli._options import (
     columns_of,
     seconds,
 )
-from likewise.cli._show import Show, WrongUse, reported
 
 
-@reported
+@with_console
 def command(
-    show: Show,
+    console: Console,
     file: Annotated[str, typer.Argument(help="A table, or the name of a data set.")],
     target: Target = None,
     learner: Annotated[
-        list[str], typer.Option(help="Compare only this learner (repeatable) with the others.")
+        list[str],
+        typer.Option(help="Compare only this learner (repeatable) with the others."),
     ] = [],  # noqa: B006 - typer copies it
     budget: Budget = "2m",
     splits: Splits = 5,
@@ -43,12 +44,12 @@ def command(
     missing: Missing = "impute",
     image_shape: ImageShape = None,
 ) -> None:
-    """Compare learned similarities with honest baselines, by nested cross-validation."""
-    from likewise.cli._inputs import labelled_table
+    """Compare learned similarities with baselines, by nested cross-validation."""
+    from likewise.cli._inputs import labeled_table
 
     time = seconds(budget)
     families = chosen_families(learner)
-    table = labelled_table(file, target)
+    table = labeled_table(file, target)
     columns = columns_of(
         table,
         id=id,
@@ -60,14 +61,14 @@ def command(
         missing=missing,
         image_shape=image_shape,
     )
-    selection = run(show, table, columns, families, None, time, splits, seed)
-    show.result(
+    selection = run(console, table, columns, families, None, time, splits, seed)
+    console.result(
         {"table": table.name, **selection.as_json()}, selection.table(), *selection.summary()
     )
 
 
 def chosen_families(learners: list[str]) -> list[Any]:
-    """Return baselines, the learners that were named (all without a name) and the outsiders."""
+    """Return baselines, the named learners (all without a name) and references."""
     from likewise.selection import FAMILIES
 
     known = [family.name for family in FAMILIES if family.kind == "learned"]
@@ -75,7 +76,7 @@ def chosen_families(learners: list[str]) -> list[Any]:
         if name not in known:
             from likewise._validation import unknown_name
 
-            raise WrongUse(str(unknown_name(name, "--learner", known)))
+            raise UsageError(str(unknown_name(name, "--learner", known)))
     return [
         family
         for family in FAMILIES
@@ -84,7 +85,7 @@ def chosen_families(learners: list[str]) -> list[Any]:
 
 
 def run(
-    show: Show,
+    console: Console,
     table: Any,
     columns: Any,
     families: list[Any],
@@ -93,14 +94,14 @@ def run(
     splits: int,
     seed: int,
 ) -> Any:
-    """State what is done, then do it."""
+    """Print how the columns are encoded, then compare the families."""
     from likewise.selection import check_class_sizes, select
 
     check_class_sizes(table.labels)
     described = columns.fit(table.rows)
     n_classes = len(set(table.labels.tolist()))
-    show.remark(f"{table.name}: {len(table)} rows, {n_classes} classes of {table.target}")
-    show.remarks("Columns:", [*table.notes, *described.sentences_])
+    console.message(f"{table.name}: {len(table)} rows, {n_classes} classes of {table.target}")
+    console.messages("Columns:", [*table.notes, *described.sentences_])
     return select(
         table.rows,
         table.labels,
@@ -110,5 +111,5 @@ def run(
         budget=budget,
         n_splits=splits,
         random_state=seed,
-        verbose=not show.quiet,
+        verbose=not console.quiet,
     )

@@ -2,17 +2,17 @@
 
 from dataclasses import asdict
 
-from likewise.cli._show import Show, reported
+from likewise.cli._console import Console, with_console
 
 
-@reported
-def command(show: Show) -> None:
+@with_console
+def command(console: Console) -> None:
     """List the data sets whose names can be given in place of a file."""
     from likewise.datasets import catalogue
     from likewise.evaluation import Table
 
     rows = catalogue()
-    show.result(
+    console.result(
         {"datasets": [asdict(row) for row in rows]},
         Table(
             ("name", "rows", "features", "classes", "kind", "description"),

@@ -1,18 +1,18 @@
-"""``likewise evaluate``: say how good a model is on rows it has not seen."""
+"""``likewise evaluate``: measure a model on unseen rows."""
 
 from typing import Annotated, Any
 
 import typer
 
+from likewise.cli._console import Console, UsageError, with_console
 from likewise.cli._options import Target
-from likewise.cli._show import Show, WrongUse, reported
 
-_MAX_SEARCHED = 2000  # rows that search among each other
+_MAX_SEARCHED = 2000  # rows of the retrieval figures
 
 
-@reported
+@with_console
 def command(
-    show: Show,
+    console: Console,
     model: Annotated[str, typer.Argument(help="A model file.")],
     file: Annotated[
         str | None, typer.Argument(help="A table with labels, or the name of a data set.")
@@ -25,41 +25,41 @@ def command(
     triplets: Annotated[str | None, typer.Option(help="Comparisons, as in fit.")] = None,
     trained_on: Annotated[
         str | None,
-        typer.Option(help="The comparisons that were learned from: judge new items apart."),
+        typer.Option(help="The training comparisons: evaluate new items separately."),
     ] = None,
 ) -> None:
-    """Measure a model on rows it has not seen: accuracy by class, and retrieval."""
+    """Measure a model on unseen rows: accuracy by class, and retrieval."""
     if trained_on is not None and triplets is None:
-        raise WrongUse("--trained-on goes with --triplets, which is not given.")
+        raise UsageError("--trained-on needs --triplets, which is not given.")
     if triplets is not None and items is not None:
-        _evaluate_triplets(show, model, queries, items, triplets, trained_on)
+        _evaluate_triplets(console, model, queries, items, triplets, trained_on)
     elif file is not None:
-        _evaluate_labels(show, model, file, target)
+        _evaluate_labels(console, model, file, target)
     else:
-        raise WrongUse("a FILE with labels is needed, or --items and --triplets.")
+        raise UsageError("a FILE with labels is needed, or --items and --triplets.")
 
 
-def _evaluate_labels(show: Show, model: str, file: str, target: str | None) -> None:
-    from likewise.cli._inputs import labelled_table, open_model
+def _evaluate_labels(console: Console, model: str, file: str, target: str | None) -> None:
+    from likewise.cli._inputs import labeled_table, open_model
     from likewise.tables import read_table
 
     opened = open_model(model)
     if not hasattr(opened.estimator, "predict"):
-        raise WrongUse(f"{model} holds no classifier; fit one from a table with labels.")
+        raise UsageError(f"{model} holds no classifier; fit one from a table with labels.")
     width = None if opened.columns.columns_ else opened.columns.n_features_in_
     if target is None and opened.target in _columns_of(read_table(file, n_features=width)):
         target = opened.target
-    table = labelled_table(file, target, n_features=width)
-    show.remark(f"{table.name}: {len(table)} rows")
+    table = labeled_table(file, target, n_features=width)
+    console.message(f"{table.name}: {len(table)} rows")
     n_missing = opened.columns.n_missing(table.rows)
-    filled = [f"{n_missing} missing cells are filled as at fit."] if n_missing else []
-    show.remarks("Columns:", [*table.notes, *filled])
+    filled = [f"{n_missing} missing cells are imputed as in fitting."] if n_missing else []
+    console.messages("Columns:", [*table.notes, *filled])
     # 1 in one file may be "1" in another
     labels, predicted = table.labels, opened.predict(table.rows)
     if labels.dtype.kind != predicted.dtype.kind:
         labels, predicted = labels.astype(str), predicted.astype(str)
     measured = _measures(opened, table.rows, labels, predicted)
-    show.result(
+    console.result(
         {"table": table.name, "rows": len(table), **measured},
         _by_class(measured["classes"]),
         f"accuracy: {measured['accuracy']:.4f} on {len(table)} rows",
@@ -68,14 +68,14 @@ def _evaluate_labels(show: Show, model: str, file: str, target: str | None) -> N
 
 
 def _evaluate_triplets(
-    show: Show,
+    console: Console,
     model: str,
     queries: str | None,
     items: str,
     triplets: str,
     trained_on: str | None,
 ) -> None:
-    from likewise.cli._inputs import comparisons_of, ids_of, offsets_of, open_model
+    from likewise.cli._inputs import ids_of, offsets_of, open_model, read_triplets
     from likewise.selection import judge_triplets, replace_nan
     from likewise.tables import read_table
 
@@ -83,7 +83,7 @@ def _evaluate_triplets(
     table = read_table(items)
     P = opened.transform(table.rows)
     Q = opened.transform_queries(table.rows if queries is None else read_table(queries).rows)
-    comparisons = comparisons_of(triplets)[0]
+    comparisons = read_triplets(triplets)[0]
     offsets = offsets_of(opened)
     outcomes = judge_triplets(
         opened.similarity_,
@@ -91,23 +91,23 @@ def _evaluate_triplets(
         Q,
         P,
         stored=None if offsets is None else offsets.apply(ids_of(table, opened.columns.id_), P),
-        trained_on=None if trained_on is None else comparisons_of(trained_on, "--trained-on")[0],
+        trained_on=None if trained_on is None else read_triplets(trained_on, "--trained-on")[0],
     )
     overall = outcomes["overall"]
     has_start = Q.shape[1] == P.shape[1]
-    found = {"after": overall.learned, **({"before": overall.start} if has_start else {})}
-    show.result(
+    right_order = {"after": overall.learned, **({"before": overall.start} if has_start else {})}
+    console.result(
         replace_nan(
             {
                 "comparisons": len(comparisons),
-                "right_order": found,
+                "right_order": right_order,
                 **{kind: outcome._asdict() for kind, outcome in outcomes.items()},
             }
         ),
-        f"{len(comparisons)} comparisons of {overall.n} queries; every query counts alike",
+        f"{len(comparisons)} comparisons of {overall.n} queries; every query counts equally",
         *(
             f"in the right order {when} learning: {share:.4f}"
-            for when, share in sorted(found.items(), reverse=True)
+            for when, share in sorted(right_order.items(), reverse=True)
         ),
         *(
             f"on {kind} items: {learned:.4f}, before {start:.4f} ({n} queries)"
@@ -116,9 +116,9 @@ def _evaluate_triplets(
         ),
     )
     if trained_on is None:
-        show.remark(
-            "These figures hold for new queries and items only if the model was not learned from "
-            "these comparisons: --trained-on tells seen items from new ones."
+        console.message(
+            "These figures are valid for new queries and items only if the model was not trained "
+            "on these comparisons: --trained-on separates seen from new items."
         )
 
 
@@ -149,7 +149,7 @@ def _measures(opened: Any, rows: Any, labels: Any, predicted: Any) -> dict[str, 
 
 
 def _retrieval(opened: Any, rows: Any, labels: Any) -> dict[str, Any]:
-    """Return how well rows find their class among themselves, before and after learning."""
+    """Return how well rows retrieve rows of their class, before and after learning."""
     from likewise import as_similarity, evaluate_retrieval
     from likewise._validation import sample_rows, take
     from likewise.similarities import Similarity
@@ -161,11 +161,11 @@ def _retrieval(opened: Any, rows: Any, labels: Any) -> dict[str, Any]:
     X, labels = opened.transform(take(rows, sample)), labels[sample]
     before = as_similarity("euclidean" if learned.has_distance else "cosine")
     k = min(10, len(labels) - 1)
-    found = {}
+    figures = {}
     for name, similarity in (("before", before), ("after", learned)):
         report = evaluate_retrieval(similarity, X, labels=labels, k=(k,))
-        found[name] = {f"precision@{k}": report[f"precision@{k}"], "map": report["map"]}
-    return {"retrieval": {"rows": len(labels), **found}}
+        figures[name] = {f"precision@{k}": report[f"precision@{k}"], "map": report["map"]}
+    return {"retrieval": {"rows": len(labels), **figures}}
 
 
 def _by_class(classes: list[dict[str, Any]]) -> Any:
@@ -187,12 +187,12 @@ def _by_class(classes: list[dict[str, Any]]) -> Any:
 
 
 def _retrieval_lines(measured: dict[str, Any]) -> list[str]:
-    found = measured.get("retrieval", {})
+    retrieval = measured.get("retrieval", {})
     return [
-        f"retrieval among {found['rows']} rows {name} learning: "
-        + ", ".join(f"{measure} {value:.3f}" for measure, value in found[name].items())
+        f"retrieval among {retrieval['rows']} rows {name} learning: "
+        + ", ".join(f"{measure} {value:.3f}" for measure, value in retrieval[name].items())
         for name in ("before", "after")
-        if name in found
+        if name in retrieval
     ]
 
 

@@ -1,37 +1,37 @@
-"""``likewise explain``: say why two rows are alike."""
+"""``likewise explain``: explain the score of two rows."""
 
 from typing import Annotated
 
 import typer
 
-from likewise.cli._show import Show, WrongUse, reported
+from likewise.cli._console import Console, UsageError, with_console
 
 
-@reported
+@with_console
 def command(
-    show: Show,
+    console: Console,
     model: Annotated[str, typer.Argument(help="A model file.")],
-    items: Annotated[str, typer.Option(help="The table that both rows are of.")],
+    items: Annotated[str, typer.Option(help="The table of both rows.")],
     first: Annotated[str, typer.Argument(help='"17", "row 17" or "id A12"')],
-    second: Annotated[str, typer.Argument(help="The other row, likewise.")],
+    second: Annotated[str, typer.Argument(help="The other row, in the same form.")],
     queries: Annotated[
-        str | None, typer.Option(help="The table that the first row is of; the items by default.")
+        str | None, typer.Option(help="The table of the first row; the items by default.")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many terms to name.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Number of terms to print.")] = 10,
 ) -> None:
-    """Say which features made the score of two rows."""
+    """Print the contributions of features to the score of two rows."""
     from likewise.cli._inputs import find_row, open_model, row_of
     from likewise.tables import read_table
 
     table = read_table(items)
     opened = open_model(model, table.rows)
     if queries is None and opened.query_columns is not None:
-        raise WrongUse("queries of this model are not items: --queries is needed.")
+        raise UsageError("queries of this model are not items: --queries is needed.")
     source = table if queries is None else read_table(queries)
     query_id = (opened.query_columns or opened.columns).id_
     pair = find_row(source, query_id, first), find_row(table, opened.columns.id_, second)
     why = opened.explain(row_of(source, pair[0]), row_of(table, pair[1]), top)
-    show.result(
+    console.result(
         {
             "rows": list(pair),
             "score": why.score,

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli._show import Show, reported
+from likewise.cli._console import Console, with_console
 
 
-@reported
+@with_console
 def command(
-    show: Show,
+    console: Console,
     model: Annotated[str, typer.Argument(help="A model file.")],
     to: Annotated[str, typer.Option(help="numpy, faiss, usearch or pgvector.")],
     items: Annotated[
@@ -31,7 +31,7 @@ def command(
     numbers = None if table is None else opened.transform(table.rows)
     ids = None if table is None else ids_of(table, opened.columns.id_)
     written = export(opened.similarity_, output, to, ids, numbers, offsets_of(opened))
-    show.result(
+    console.result(
         {"to": to, "files": [str(path) for path in written]},
         *(str(path) for path in written),
         f"{output / 'README.md'} shows how to search with them.",

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli._compare import chosen_families, run
+from likewise.cli._console import Console, UsageError, with_console
 from likewise.cli._options import (
     Budget,
     Categorical,
@@ -23,31 +24,28 @@ from likewise.cli._options import (
     seconds,
 )
 from likewise.cli._report import report_on
-from likewise.cli._show import Show, WrongUse, reported
 
 
-@reported
+@with_console
 def command(
-    show: Show,
+    console: Console,
     file: Annotated[
         str | None, typer.Argument(help="A table with labels, or the name of a data set.")
     ] = None,
     target: Target = None,
-    learner: Annotated[
-        str, typer.Option(help="What to learn with; auto chooses by validation.")
-    ] = "auto",
+    learner: Annotated[str, typer.Option(help="The learner; auto chooses by validation.")] = "auto",
     queries: Annotated[
         str | None, typer.Option(help="Without labels: a table of queries; the items by default.")
     ] = None,
     items: Annotated[str | None, typer.Option(help="Without labels: a table of items.")] = None,
     triplets: Annotated[
         str | None,
-        typer.Option(help="Comparisons: row numbers query, closer, farther, and maybe weight."),
+        typer.Option(help="Comparisons: row numbers query, closer, farther; optional weight."),
     ] = None,
-    model: Annotated[Path, typer.Option("--model", "-m", help="Where the model goes.")] = Path(
+    model: Annotated[Path, typer.Option("--model", "-m", help="Path of the model.")] = Path(
         "model.safetensors"
     ),
-    report: Annotated[Path, typer.Option(help="Where the report goes.")] = Path("report.html"),
+    report: Annotated[Path, typer.Option(help="Path of the report.")] = Path("report.html"),
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     budget: Budget = "2m",
     splits: Splits = 5,
@@ -70,11 +68,11 @@ def command(
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
     from likewise.cli._cluster import check_families, check_triplet_learner, cluster
-    from likewise.cli._inputs import check_places, labelled_table
+    from likewise.cli._inputs import check_paths, labeled_table
 
     time = seconds(budget)
     places = model, None if no_report else report
-    check_places(model=places[0], report=places[1])
+    check_paths(model=places[0], report=places[1])
     options = {
         "id": id,
         "numeric": numeric,
@@ -87,36 +85,38 @@ def command(
     }
     if triplets is not None:
         if file is not None or target is not None:
-            raise WrongUse("labels (FILE, --target) and --triplets were both given; one is needed.")
+            raise UsageError(
+                "labels (FILE, --target) and --triplets were both given; one is needed."
+            )
         if dask is not None and learner != "auto":
             check_triplet_learner(learner)
-        with cluster(show, dask, model, resume=resume) as final_fit:
+        with cluster(console, dask, model, resume=resume) as final_fit:
             _fit_triplets(
-                show, queries, items, triplets, learner, options, places, splits, seed, final_fit
+                console, queries, items, triplets, learner, options, places, splits, seed, final_fit
             )
         return
     if file is None:
-        raise WrongUse("a FILE with labels is needed, or --items and --triplets.")
+        raise UsageError("a FILE with labels is needed, or --items and --triplets.")
     if queries is not None or items is not None:
-        raise WrongUse("--queries and --items go with --triplets, which is not given.")
+        raise UsageError("--queries and --items need --triplets, which is not given.")
     families = chosen_families([] if learner == "auto" else [learner])
-    table = labelled_table(file, target)
+    table = labeled_table(file, target)
     columns = columns_of(table, **options)
     forced = None if learner == "auto" else [learner]
     if resume:
-        raise WrongUse("--resume continues from comparisons (--triplets), but labels were given.")
+        raise UsageError("--resume is for comparisons (--triplets), but labels were given.")
     if dask is not None:
         check_families(families)
-    with cluster(show, dask, model):
-        selection = run(show, table, columns, families, forced, time, splits, seed)
+    with cluster(console, dask, model):
+        selection = run(console, table, columns, families, forced, time, splits, seed)
         fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
-    written = report_on(show, selection, places, fitted, table)
-    _show_selection(show, {"table": table.name}, selection, model, written)
+    written = report_on(console, selection, places, fitted, table)
+    _show_selection(console, {"table": table.name}, selection, model, written)
 
 
 def _fit_triplets(
-    show: Show,
+    console: Console,
     queries: str | None,
     items: str | None,
     triplets: str,
@@ -128,28 +128,28 @@ def _fit_triplets(
     final_fit: Any,
 ) -> None:
     from likewise._validation import unknown_name
-    from likewise.cli._inputs import comparisons_of, ids_of
+    from likewise.cli._inputs import ids_of, read_triplets
     from likewise.selection import TRIPLET_LEARNERS, select_triplets
     from likewise.tables import TableModel, read_table
 
     if items is None and queries is None:
-        raise WrongUse("--triplets are comparisons of rows: --items is needed.")
+        raise UsageError("--triplets are comparisons of rows: --items is needed.")
     if learner != "auto" and learner not in TRIPLET_LEARNERS:
         known = ("auto", *TRIPLET_LEARNERS)
-        raise WrongUse(str(unknown_name(learner, "--learner with --triplets", known)))
+        raise UsageError(str(unknown_name(learner, "--learner with --triplets", known)))
     item_table = read_table(items or queries or "")
-    comparisons, weights = comparisons_of(triplets)
-    # Vectors that somebody's model made mean something as they are: they are not scaled.
+    comparisons, weights = read_triplets(triplets)
+    # Vectors of another model must not be scaled.
     columns = columns_of(item_table, **options).set_params(scale="none").fit(item_table.rows)
     query_columns = query_table = None
     P = Q = columns.transform(item_table.rows)
-    show.remark(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
-    show.remarks("Columns:", columns.sentences_)
+    console.message(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
+    console.messages("Columns:", columns.sentences_)
     if queries is not None and items is not None:
         query_table = read_table(queries)
         query_columns = columns_of(query_table, **{**options, "id": None}).set_params(scale="none")
         Q = query_columns.fit(query_table.rows).transform(query_table.rows)
-        show.remarks(f"Columns of {query_table.name}:", query_columns.sentences_)
+        console.messages(f"Columns of {query_table.name}:", query_columns.sentences_)
     selection = select_triplets(
         comparisons,
         Q,
@@ -157,21 +157,21 @@ def _fit_triplets(
         weights,
         learners=list(TRIPLET_LEARNERS) if learner == "auto" else [learner],
         n_splits=splits,
-        item_ids=_different_ids(ids_of(item_table, columns.id_), item_table.name),
+        item_ids=_check_unique(ids_of(item_table, columns.id_), item_table.name),
         random_state=seed,
-        verbose=not show.quiet,
+        verbose=not console.quiet,
         final_fit=final_fit,
     )
     fitted = TableModel(columns, selection.estimator, query_columns)
     fitted.save(places[0])
-    written = report_on(show, selection, places, fitted, item_table, queries=query_table)
-    _show_selection(show, {}, selection, places[0], written)
+    written = report_on(console, selection, places, fitted, item_table, queries=query_table)
+    _show_selection(console, {}, selection, places[0], written)
 
 
 def _show_selection(
-    show: Show, source: dict[str, Any], selection: Any, model: Path, report: str | None
+    console: Console, source: dict[str, Any], selection: Any, model: Path, report: str | None
 ) -> None:
-    show.result(
+    console.result(
         {**source, **selection.as_json(), "model": str(model), "report": report},
         selection.table(),
         *selection.summary(),
@@ -180,11 +180,11 @@ def _show_selection(
     )
 
 
-def _different_ids(ids: list[Any], table: str) -> list[Any]:
-    """Refuse ids that name two items, before any work: a model may have something on each item."""
-    known = set()
+def _check_unique(ids: list[Any], table: str) -> list[Any]:
+    """Refuse repeated ids before any work, because offsets are stored by id."""
+    seen = set()
     for name in ids:
-        if name in known:
-            raise WrongUse(f"the id {name!r} is twice in {table}; ids of items must differ.")
-        known.add(name)
+        if name in seen:
+            raise UsageError(f"the id {name!r} occurs twice in {table}; ids of items must differ.")
+        seen.add(name)
     return ids

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._show import Show, WrongUse, reported
+from likewise.cli._console import Console, UsageError, with_console
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,9 +23,9 @@ Queries = Annotated[str | None, typer.Option(help="A table of queries.")]
 
 
 @app.command()
-@reported
+@with_console
 def build(
-    show: Show,
+    console: Console,
     model: Annotated[str, typer.Argument(help="A model file.")],
     items: Annotated[str, typer.Option(help="The table of the items.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The index file to write.")] = Path(
@@ -42,16 +42,16 @@ def build(
     """Build an index from a table of items."""
     from likewise import Index as IndexOfItems
     from likewise import show_progress
-    from likewise.cli._inputs import check_places, ids_of, no_column, offsets_of, open_model
+    from likewise.cli._inputs import check_paths, ids_of, offsets_of, open_model, unknown_column
     from likewise.tables import read_table
 
-    check_places(output=output)
+    check_paths(output=output)
     source = read_table(items)
     opened = open_model(model, source.rows)
     columns = list(getattr(source.rows, "column_names", []))
     for name in field:
         if name not in columns:
-            raise no_column("--field", name, items, columns)
+            raise unknown_column("--field", name, items, columns)
     index = IndexOfItems(
         opened.similarity_,
         engine,
@@ -60,7 +60,7 @@ def build(
         fold=fold,
         offsets=offsets_of(opened),
     )
-    with show_progress(not show.quiet):
+    with show_progress(not console.quiet):
         index.add(
             ids_of(source, opened.columns.id_),
             opened.transform(source.rows),
@@ -68,13 +68,13 @@ def build(
         )
     index.save(output)
     summary = _summary(index)
-    show.result({**summary, "index": str(output)}, *_lines(summary), f"written to {output}")
+    console.result({**summary, "index": str(output)}, *_lines(summary), f"written to {output}")
 
 
 @app.command()
-@reported
+@with_console
 def search(
-    show: Show,
+    console: Console,
     index: Index,
     query: Annotated[
         str,
@@ -95,16 +95,16 @@ def search(
 
     opened = _open(index)
     matches = opened.search(_query(opened, query, model, queries), k, _conditions(where)).row(0)
-    show.result(
+    console.result(
         {"query": query, "matches": [{"id": i, "score": score} for i, score in matches]},
         Table(("id", "score"), [(str(i), f"{score:.4f}") for i, score in matches]),
     )
 
 
 @app.command()
-@reported
+@with_console
 def tune(
-    show: Show,
+    console: Console,
     index: Index,
     recall: Annotated[float, typer.Option(help="The share of the best items to find.")] = 0.95,
     model: Model = None,
@@ -115,7 +115,7 @@ def tune(
     opened = _open(index)
     tuning = opened.tune(recall, _query_rows(model, queries), k)
     opened.save(index)
-    show.result(
+    console.result(
         {
             "target": tuning.target,
             "recall": tuning.recall,
@@ -127,9 +127,9 @@ def tune(
 
 
 @app.command()
-@reported
+@with_console
 def check(
-    show: Show,
+    console: Console,
     index: Index,
     model: Model = None,
     queries: Queries = None,
@@ -140,7 +140,7 @@ def check(
     summary = _summary(opened)
     if len(opened):
         summary["served_recall"] = opened.served_recall(_query_rows(model, queries), k)
-    show.result(summary, *_lines(summary))
+    console.result(summary, *_lines(summary))
 
 
 def _open(path: str) -> Any:
@@ -149,7 +149,7 @@ def _open(path: str) -> Any:
 
     opened = load(path)
     if not isinstance(opened, IndexOfItems):
-        raise WrongUse(f"{path} holds a {type(opened).__name__}, not an index.")
+        raise UsageError(f"{path} holds a {type(opened).__name__}, not an index.")
     return opened
 
 
@@ -182,7 +182,7 @@ def _query(index: Any, text: str, model: str | None, queries: str | None) -> Any
 
     if queries is not None:
         if model is None:
-            raise WrongUse("--queries needs --model, which reads the table.")
+            raise UsageError("--queries needs --model, which reads the table.")
         table = read_table(queries)
         opened = open_model(model, table.rows)
         columns = opened.query_columns or opened.columns
@@ -191,7 +191,7 @@ def _query(index: Any, text: str, model: str | None, queries: str | None) -> Any
         try:
             return [json.loads(text)]
         except ValueError as error:
-            raise WrongUse(f"--query is not a JSON list: {error}.") from error
+            raise UsageError(f"--query is not a JSON list: {error}.") from error
     name = text.removeprefix("id ")
     stored = [i for i in (name, int(name) if name.isdecimal() else name) if i in index]
     if stored or model is None:
@@ -209,7 +209,7 @@ def _query_rows(model: str | None, queries: str | None) -> Any:
         return None
     table = read_table(queries)
     if model is None:
-        raise WrongUse("--queries needs --model, which reads the table.")
+        raise UsageError("--queries needs --model, which reads the table.")
     return open_model(model, table.rows).transform_queries(table.rows)
 
 
@@ -218,7 +218,7 @@ def _conditions(where: list[str]) -> dict[str, Any] | None:
     for condition in where:
         name, equals, value = condition.partition("=")
         if not equals:
-            raise WrongUse(f"--where must be field=value, but {condition!r} was given.")
+            raise UsageError(f"--where must be field=value, but {condition!r} was given.")
         conditions.setdefault(name, []).extend(_possible_values(value))
     return conditions or None
 

@@ -1,20 +1,20 @@
-"""``likewise learners``: what can be learned with, and what it is compared with."""
+"""``likewise learners``: the learners, baselines and references."""
 
 from typing import Any
 
-from likewise.cli._show import Show, reported
+from likewise.cli._console import Console, with_console
 
 
-@reported
-def command(show: Show) -> None:
-    """List the learners, and the baselines and outsiders beside them."""
+@with_console
+def command(console: Console) -> None:
+    """List the learners, baselines and references."""
     from likewise.evaluation import Table
 
     listed = _listed()
-    show.result(
+    console.result(
         {"learners": listed},
         Table(
-            ("name", "kind", "learns from", "settings tried", "what"),
+            ("name", "kind", "learns from", "settings", "description"),
             [
                 (
                     entry["name"],
@@ -30,7 +30,7 @@ def command(show: Show) -> None:
 
 
 def _listed() -> list[dict[str, Any]]:
-    """Return learners of labels, those of comparisons among them, and then the others."""
+    """Return families of labels, then learners of comparisons alone."""
     from likewise.selection import FAMILIES, TRIPLET_LEARNERS
 
     of_labels = [

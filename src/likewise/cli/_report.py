@@ -5,11 +5,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from likewise.cli._show import Show
+from likewise.cli._console import Console
 
 
 def report_on(
-    show: Show,
+    console: Console,
     selection: Any,
     places: tuple[Path, Path | None],
     model: Any,
@@ -21,7 +21,7 @@ def report_on(
 
     Parameters
     ----------
-    show : Show
+    console : Console
     selection : Selection or TripletSelection
     places : paths of the model and of the report
     model : TableModel
@@ -40,7 +40,7 @@ def report_on(
     try:
         after = model.similarity_
     except ValueError as error:
-        show.remark(f"no report: {error}")
+        console.message(f"no report: {error}")
         return None
     X = items = model.transform(table.rows)
     columns, sentences, before = model.columns, model.columns.sentences_, None
@@ -70,10 +70,10 @@ def report_on(
             model_path=model_path,
             notes=notes,
             snippets=_snippets(str(model_path), table, queries, moves_items),
-            verbose=not show.quiet,
+            verbose=not console.quiet,
         )
     except KeyboardInterrupt:
-        show.remark(f"interrupted: no report, but the model is kept in {model_path}.")
+        console.message(f"interrupted: no report, but the model is kept in {model_path}.")
         return None
     return str(path)
 

@@ -1,56 +1,56 @@
-"""``likewise search``: find the items that are most alike to a query."""
+"""``likewise search``: find the items that are most similar to a query."""
 
 from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._show import Show, WrongUse, reported
+from likewise.cli._console import Console, UsageError, with_console
 
-_SHOWN_COLUMNS = 4
-_SHOWN_LETTERS = 40
+_MAX_COLUMNS = 4
+_MAX_LETTERS = 40
 
 
-@reported
+@with_console
 def command(
-    show: Show,
+    console: Console,
     model: Annotated[str, typer.Argument(help="A model file.")],
     items: Annotated[str, typer.Option(help="The table to search in.")],
     query: Annotated[
         str,
-        typer.Option(help='"row 17", "id A12", a JSON object of columns, or the text to look for.'),
+        typer.Option(help='"row 17", "id A12", a JSON object of columns, or a text to search for.'),
     ],
     queries: Annotated[
-        str | None, typer.Option(help="The table that the row or id is of; the items by default.")
+        str | None, typer.Option(help="The table of the row or id; the items by default.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many to find.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of items to find.")] = 10,
 ) -> None:
-    """Find the items most alike to a query."""
+    """Find the items that are most similar to a query."""
     from likewise.cli._inputs import find_row, open_model, row_of, typed_row
     from likewise.tables import read_table
 
     table = read_table(items)
     opened = open_model(model, table.rows)
     source = table if queries is None else read_table(queries)
-    asked, itself = typed_row(opened.query_columns or opened.columns, query), None
-    if asked is None:
+    query_row, own_row = typed_row(opened.query_columns or opened.columns, query), None
+    if query_row is None:
         row = find_row(source, (opened.query_columns or opened.columns).id_, query)
-        asked = row_of(source, row)
+        query_row = row_of(source, row)
         if queries is None:
             if opened.query_columns is not None:
-                raise WrongUse("queries of this model are not items: --queries is needed.")
-            itself = row
+                raise UsageError("queries of this model are not items: --queries is needed.")
+            own_row = row
     matches = opened.similarity_.neighbors(
-        opened.transform_queries(asked),
+        opened.transform_queries(query_row),
         _stored(opened, table),
-        min(k + (itself is not None), len(table)),
+        min(k + (own_row is not None), len(table)),
     )
-    found = [(row, score) for row, score in matches.row(0) if row != itself][:k]
-    listed = [{**_named(opened, table, row), "score": score} for row, score in found]
-    show.result({"query": query, "matches": listed}, _table(table, listed))
+    best = [(row, score) for row, score in matches.row(0) if row != own_row][:k]
+    listed = [{**_named(opened, table, row), "score": score} for row, score in best]
+    console.result({"query": query, "matches": listed}, _table(table, listed))
 
 
 def _stored(opened: Any, table: Any) -> Any:
-    """Return the items as an index would store them: moved by the model's offsets."""
+    """Return the items as an index stores them, with the offsets of the model."""
     from likewise.cli._inputs import ids_of, offsets_of
 
     items, offsets = opened.transform(table.rows), offsets_of(opened)
@@ -67,7 +67,7 @@ def _named(opened: Any, table: Any, row: int) -> dict[str, Any]:
 def _table(table: Any, listed: list[dict[str, Any]]) -> Any:
     from likewise.evaluation import Table
 
-    names = list(getattr(table.rows, "column_names", []))[:_SHOWN_COLUMNS]
+    names = list(getattr(table.rows, "column_names", []))[:_MAX_COLUMNS]
     return Table(
         ("row", "score", *names),
         [
@@ -83,4 +83,4 @@ def _table(table: Any, listed: list[dict[str, Any]]) -> Any:
 
 def _short(value: Any) -> str:
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= _SHOWN_LETTERS else f"{text[: _SHOWN_LETTERS - 1]}…"
+    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…"

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from likewise.cli._show import Show, WrongUse, reported
+from likewise.cli._console import Console, UsageError, with_console
 
 
-@reported
+@with_console
 def command(
-    show: Show,
+    console: Console,
     model: Annotated[Path, typer.Argument(help="A model file.")],
     items: Annotated[
         str | None,
@@ -67,5 +67,5 @@ def command(
             feedback_rate=feedback_rate,
         )
     except ValueError as error:
-        raise WrongUse(str(error)) from error
-    serve(settings, lambda address: show.result({"address": address}, f"serving at {address}"))
+        raise UsageError(str(error)) from error
+    serve(settings, lambda address: console.result({"address": address}, f"serving at {address}"))

@@ -5,23 +5,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._threads import slices
 from likewise._validation import (
-    Rows,
     check_choice,
     check_number,
     check_rows,
     check_whole_number,
-    take,
 )
-from likewise.learners._uncertainty import least_certain, probability
+from likewise.learners._uncertainty import least_certain, probability, triplet_margins
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import DiagonalState, FactoredState
 from likewise.learners.online._training import UpdateRule
-from likewise.similarities import paired_products, to_unit_length
-from likewise.supervision import check_triplets, triplets_of
-
-_TRIPLETS_PER_BLOCK = 4096
+from likewise.similarities import to_unit_length
+from likewise.supervision import triplets_of
 
 
 class AROMA(OnlineLearner):
@@ -145,8 +140,11 @@ class AROMA(OnlineLearner):
         array of shape (n_queries, n_items)
         """
         check_is_fitted(self, "state_")
-        Q, P = self._sides(Q, P, ("Q", "P"))
-        return np.asarray(self.state_.variances(self._scaled(Q), self._scaled(P)))
+        n_query, n_item = self.state_.W.shape
+        Q, P = check_rows(Q, "Q", n_features=n_query), check_rows(P, "P", n_features=n_item)
+        if self.normalize:
+            Q, P = to_unit_length(Q), to_unit_length(P)
+        return np.asarray(self.state_.variances(Q, P))
 
     def confidence(self, triplets: Any, queries: Any, items: Any = None) -> np.ndarray:
         """Return the probability that each closer item is closer.
@@ -179,30 +177,11 @@ class AROMA(OnlineLearner):
         return np.asarray(candidates)[least_certain(*self._margins(candidates, queries, items), n)]
 
     def _margins(self, triplets: Any, queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean and the standard deviation of qᵀW(p⁺ − p⁻) of each triplet."""
         check_is_fitted(self, "state_")
-        queries, items = self._sides(
-            queries, queries if items is None else items, ("queries", "items")
+        state = self.state_
+        return triplet_margins(
+            triplets, queries, items, state.W, state.paired_variances, normalize=self.normalize
         )
-        triplets = check_triplets(triplets_of(triplets)[0], queries, items)
-        margins, variances = np.empty(len(triplets)), np.empty(len(triplets))
-        for block in slices(len(triplets), _TRIPLETS_PER_BLOCK):
-            query, closer, farther = triplets[block].T
-            q = self._scaled(take(queries, query))
-            p = self._scaled(take(items, closer)) - self._scaled(take(items, farther))
-            margins[block] = paired_products(q @ self.state_.W, p)
-            variances[block] = self.state_.paired_variances(q, p)
-        return margins, np.sqrt(np.maximum(variances, 0))
-
-    def _sides(self, Q: Any, P: Any, names: tuple[str, str]) -> tuple[Rows, Rows]:
-        widths = self.state_.W.shape
-        return (
-            check_rows(Q, names[0], n_features=widths[0]),
-            check_rows(P, names[1], n_features=widths[1]),
-        )
-
-    def _scaled(self, rows: Rows) -> Rows:
-        return to_unit_length(rows) if self.normalize else rows
 
     def _check_parameters(self) -> None:
         check_choice(self.covariance, "covariance", ("diagonal", "factored"))

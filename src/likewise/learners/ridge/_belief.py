@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise._threads import single_threaded_blas, slices
-from likewise._validation import Rows, check_number, check_rows, check_whole_number, take
-from likewise.learners._uncertainty import least_certain, probability
-from likewise.similarities import frozen_map, map_rows, paired_products, to_unit_length
-from likewise.supervision import check_triplets, triplets_of
-
-_TRIPLETS_PER_BLOCK = 4096
+from likewise._threads import single_threaded_blas
+from likewise._validation import Rows, check_number, check_whole_number
+from likewise.learners._uncertainty import least_certain, probability, triplet_margins
+from likewise.similarities import frozen_map, paired_products
+from likewise.supervision import triplets_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,21 +125,12 @@ class RidgeBelief:
         return np.asarray(candidates)[least_certain(*self._margins(candidates, queries, items), n)]
 
     def _margins(self, triplets: Any, queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean and the standard deviation of qᵀW(p⁺ − p⁻) of each triplet."""
-        Q = check_rows(queries, "queries", n_features=self.W.shape[0])
-        P = check_rows(queries if items is None else items, "items", n_features=self.W.shape[1])
-        triplets = check_triplets(triplets_of(triplets)[0], Q, P)
-        margins, variances = np.empty(len(triplets)), np.empty(len(triplets))
-        for block in slices(len(triplets), _TRIPLETS_PER_BLOCK):
-            query, closer, farther = triplets[block].T
-            q = self._scaled(take(Q, query))
-            p = self._scaled(take(P, closer)) - self._scaled(take(P, farther))
-            margins[block] = paired_products(map_rows(q, self.W), p)
-            variances[block] = paired_products(map_rows(q, self.A), q) * paired_products(p, p)
-        return margins, np.sqrt(np.maximum(self.variance * variances, 0))
+        return triplet_margins(
+            triplets, queries, items, self.W, self._variances, normalize=self.normalize
+        )
 
-    def _scaled(self, rows: Rows) -> Rows:
-        return to_unit_length(rows) if self.normalize else rows
+    def _variances(self, q: Rows, p: Rows) -> np.ndarray:
+        return self.variance * (paired_products(q @ self.A, q) * paired_products(p, p))
 
 
 def _inverse(Q: np.ndarray, alpha: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a command shows: results on the output, the rest beside it; and how it ends."""
+"""Output of a command: results on stdout, messages on stderr, and the exit code."""
 
 import json
 import sys
@@ -10,36 +10,36 @@ from typing import Any
 
 import typer
 
-# What is wrong with how the command was called, rather than with the data.
-_WRONG_USE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+# Errors in the call, as opposed to errors in the data.
+_USAGE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _FAILED = (ValueError, TypeError, OSError, ImportError, MemoryError)
 
 
-class WrongUse(Exception):
-    """The command was called in a way that cannot work."""
+class UsageError(Exception):
+    """The command was called with wrong arguments."""
 
 
-class Show:
-    """Where a command's words go: results to the output, remarks and progress beside it."""
+class Console:
+    """Results go to stdout; messages and progress go to stderr."""
 
     def __init__(self, *, json: bool, quiet: bool, verbose: bool) -> None:
         self.json = json
         self.quiet = quiet or json
         self.verbose = verbose
 
-    def remark(self, text: str) -> None:
-        """Say something beside the result."""
+    def message(self, text: str) -> None:
+        """Print a message, unless quiet."""
         if not self.quiet:
             sys.stderr.write(f"{text}\n")
 
-    def remarks(self, heading: str, sentences: Any) -> None:
-        """Say several things under one heading."""
+    def messages(self, heading: str, sentences: Any) -> None:
+        """Print several messages under one heading."""
         sentences = list(sentences)
         if sentences:
-            self.remark("\n".join([heading, *(f"  {sentence}" for sentence in sentences)]))
+            self.message("\n".join([heading, *(f"  {sentence}" for sentence in sentences)]))
 
     def result(self, data: Mapping[str, Any], *parts: Any) -> None:
-        """Print what was asked for: `data` as JSON, or else the parts, tables among them."""
+        """Print the result: `data` as JSON, or else the parts, which may be tables."""
         if self.json:
             sys.stdout.write(json.dumps(data, indent=2, default=_plain) + "\n")
             return
@@ -52,7 +52,7 @@ class Show:
 
 def _rich_table(table: Any) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
+    from rich.console import Console as RichConsole
     from rich.table import Table
     from rich.text import Text
 
@@ -63,37 +63,37 @@ def _rich_table(table: Any) -> None:
     for cells in table.rows:
         style = "bold green" if cells and cells[0].endswith(" *") else None
         drawn.add_row(*(Text(cell) for cell in cells), style=style)
-    Console().print(drawn)
+    RichConsole().print(drawn)
 
 
 def _plain(value: Any) -> Any:
-    """Return NumPy's numbers and arrays as JSON has them."""
+    """Return numbers and arrays of NumPy as JSON values."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def reported(function: Callable[..., None]) -> Callable[..., None]:
-    """Let a command end with a sentence and a code, never with a traceback unless asked for one."""
+def with_console(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command its `Console`, and turn errors into one sentence and an exit code."""
 
     @wraps(function)
     def run(**given: Any) -> None:
-        # `show` is made here, from the three options that every command has.
-        show = Show(**{name: given.pop(name) for name in ("json", "quiet", "verbose")})
+        # Every command has these three options.
+        console = Console(**{name: given.pop(name) for name in ("json", "quiet", "verbose")})
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                function(show=show, **given)
-        except (WrongUse, *_WRONG_USE) as error:
-            _end(show, error, 2)
-        except BrokenPipeError:  # whoever read the output has had enough
+                function(console=console, **given)
+        except (UsageError, *_USAGE) as error:
+            _end(console, error, 2)
+        except BrokenPipeError:  # the reader of stdout has closed it
             sys.stdout = None
         except KeyboardInterrupt:
-            _end(show, InterruptedError("interrupted: nothing was kept."), 1)
+            _end(console, InterruptedError("interrupted: nothing was saved."), 1)
         except _FAILED as error:
-            _end(show, error, 1)
+            _end(console, error, 1)
         finally:
-            _tell(show, caught)
+            _report_warnings(console, caught)
 
-    # typer reads the options from the signature: the three, and not `show`
+    # typer reads the options from the signature: the three, without `console`
     run.__signature__ = _signature(function)  # type: ignore[attr-defined]
     return run
 
@@ -104,7 +104,7 @@ def _signature(function: Callable[..., None]) -> Any:
     from likewise.cli._options import Json, Quiet, Verbose
 
     own = signature(function)
-    kept = [p for name, p in own.parameters.items() if name != "show"]
+    kept = [p for name, p in own.parameters.items() if name != "console"]
     added = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind)
         for name, kind in (("json", Json), ("quiet", Quiet), ("verbose", Verbose))
@@ -112,24 +112,24 @@ def _signature(function: Callable[..., None]) -> Any:
     return own.replace(parameters=[*kept, *added])
 
 
-def _end(show: Show, error: BaseException, code: int) -> None:
-    if show.verbose:
+def _end(console: Console, error: BaseException, code: int) -> None:
+    if console.verbose:
         traceback.print_exception(error)
     sentence = str(error) or type(error).__name__
-    if show.json:
+    if console.json:
         sys.stderr.write(json.dumps({"error": sentence}) + "\n")
     else:
         sys.stderr.write(f"error: {sentence}\n")
     raise typer.Exit(code) from None
 
 
-def _tell(show: Show, caught: list[warnings.WarningMessage]) -> None:
-    """Say what was warned of: our own words always, those of others when asked for."""
+def _report_warnings(console: Console, caught: list[warnings.WarningMessage]) -> None:
+    """Print warnings: our own always, those of other libraries with --verbose."""
     from likewise.exceptions import InterruptedWarning
 
-    told: dict[str, None] = {}
+    messages: dict[str, None] = {}
     for warning in caught:
-        if show.verbose or warning.category in (UserWarning, InterruptedWarning):
-            told[str(warning.message)] = None
-    for sentence in told:
-        show.remark(f"warning: {sentence}")
+        if console.verbose or warning.category in (UserWarning, InterruptedWarning):
+            messages[str(warning.message)] = None
+    for sentence in messages:
+        console.message(f"warning: {sentence}")
