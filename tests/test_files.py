@@ -143,7 +143,7 @@ def test_a_missing_file_is_said_to_be_missing(path, tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"path lies in .*nowhere, and there is no such"):
+    with pytest.raises(FileNotFoundError, match=r"path is in .*nowhere, but there is no such"):
         lw.Mahalanobis(1.0).save(tmp_path / "nowhere" / "model")
 
 

@@ -134,7 +134,7 @@ def test_a_file_cannot_cover_what_the_class_defines(path, monkeypatch):
 
 def test_a_future_version_is_told_to_upgrade(path):
     path.write_bytes(BAD["future version"])
-    with pytest.raises(ModelFileError, match=r"format version 2 .*knows up to 1: upgrade likewise"):
+    with pytest.raises(ModelFileError, match=r"format version 2 .*reads up to 1: upgrade likewise"):
         lw.load(path)
 
 

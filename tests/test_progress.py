@@ -100,7 +100,7 @@ def test_a_false_inside_a_true_keeps_the_bar_and_a_true_ends_with_its_block(capf
 def test_a_search_shows_its_progress(capfd):
     with show_progress():
         lw.Mahalanobis(1.0).neighbors([[1.0]], [[1.0]], 1)
-    assert re.match(r"searching neighbours: 1/1 blocks", capfd.readouterr().err)
+    assert re.match(r"searching neighbors: 1/1 blocks", capfd.readouterr().err)
 
 
 IN_A_TERMINAL = """

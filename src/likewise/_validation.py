@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-Rows: TypeAlias = Any  # a 2-D array or a scipy CSR container, which is not typed
+Rows: TypeAlias = Any  # a 2-D array, a scipy CSR container (not typed), or a sequence of objects
 
 
 def is_sparse(rows: Any) -> bool:

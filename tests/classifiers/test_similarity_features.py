@@ -51,7 +51,7 @@ def test_csr_files_and_dense_agree(ring, tmp_path, use, classifier):
         lw.save(clf, tmp_path / "c")
     else:
         lw.SimilarityFeatureClassifier(**options).fit(csr_array(X), y).predict(csr_array(X))
-        with pytest.warns(UserWarning, match="the file holds the coefficients that it learned"):
+        with pytest.warns(UserWarning, match="the file holds its coefficients instead"):
             lw.save(clf, tmp_path / "c")
     found = lw.load(tmp_path / "c").decision_function(X)
     assert_array_equal(found, clf.decision_function(X))
@@ -66,7 +66,7 @@ def test_objects_have_only_similarities():
     ).fit(words, labels)
     assert clf.use_ == "similarity"
     assert clf.predict(["aaab", "abbb"]).tolist() == [0, 1]
-    with pytest.raises(ValueError, match="use is 'both', but X has no features"):
+    with pytest.raises(ValueError, match="use is 'both', but X has no native features"):
         clf.set_params(use="both").fit(words, labels)
 
 

@@ -123,7 +123,7 @@ def test_rows_of_a_precomputed_matrix_are_needed_for_neighbours():
         [[2.0, 1.0], [1.0, 2.0]], [0, 1]
     )
     assert fitted.kneighbors([[0.5, 0.7]]).ids.tolist() == [[1]]
-    with pytest.raises(ValueError, match="X is needed"):
+    with pytest.raises(ValueError, match="X is required"):
         fitted.kneighbors()
 
 

@@ -191,7 +191,7 @@ def test_parameters_are_checked(X, parameters, error, message):
 
 def test_objects_have_no_features_to_keep():
     features = lw.LandmarkFeatures(base=lw.from_distance(unlike), n_landmarks=2, keep_native=True)
-    with pytest.raises(ValueError, match="keep_native is True, but X has no features"):
+    with pytest.raises(ValueError, match="keep_native is True, but X has no native features"):
         features.fit(WORDS)
 
 

@@ -254,7 +254,7 @@ def test_an_unwritable_place_is_refused_before_the_work(tmp_path):
 
 def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda place, mode: False)  # root may write anywhere
-    with pytest.raises(PermissionError, match="where nothing may be written"):
+    with pytest.raises(PermissionError, match="which is not writable"):
         check_report_path(tmp_path / "report.html")
 
 

@@ -161,9 +161,9 @@ def test_a_form_that_is_none_is_refused(make, error, message):
 @pytest.mark.parametrize(
     ("norm", "value", "message"),
     [
-        ("dice", -0.5, "Q holds -0.5, but norm 'dice' is for values that are not negative"),
+        ("dice", -0.5, "Q holds -0.5, but norm 'dice' needs values that are not negative"),
         ("jaccard", -0.5, "Q holds -0.5, but norm 'jaccard'"),
-        ("jaccard", 1.5, r"Q holds 1.5, but norm 'jaccard' is for values in \[0, 1\]"),
+        ("jaccard", 1.5, r"Q holds 1.5, but norm 'jaccard' needs values in \[0, 1\]"),
     ],
 )
 def test_values_for_which_a_norm_is_not_defined_are_refused(form, norm, value, message):

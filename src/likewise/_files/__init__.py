@@ -1,4 +1,4 @@
-"""Model files, and how a file is written whole or not at all."""
+"""Model files, and atomic writing of files."""
 
 from likewise._files._models import from_bytes, load, save, to_bytes
 from likewise._files._npy import write_npy

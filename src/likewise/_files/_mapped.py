@@ -1,4 +1,4 @@
-"""Arrays that stay in their file until they are needed."""
+"""Memory-mapped arrays."""
 
 import json
 import os
@@ -13,13 +13,13 @@ _DTYPES = {
 
 
 def identity(file: Path | int) -> tuple[int, ...]:
-    """Return what tells a file from another one that took its place."""
-    found = os.stat(file)
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    """Return values that differ once a file is replaced by another."""
+    status = os.stat(file)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 class MappedArrays:
-    """The arrays of a file that safetensors has found to be whole, mapped into memory."""
+    """The arrays of a valid safetensors file, mapped into memory."""
 
     def __init__(self, source: Path) -> None:
         with source.open("rb") as file:

@@ -5,15 +5,15 @@ The header's entries (all strings, as the format wants it):
 ``format``, ``format_version``
     ``"likewise"`` and the version of what is described here.
 ``class``
-    Which of our classes this is; looked up in a fixed table.
+    The name of the class, looked up in a fixed table.
 ``written_by``
     Package and version that wrote the file.
 ``parameters``, ``fitted``
-    JSON objects: what the class was made with and, for estimators, what `fit` left
-    (``feature_names_in_`` and ``classes_`` among it).
+    JSON objects: the constructor's parameters and, for estimators, the fitted attributes, such as
+    ``classes_``.
 
-In that JSON a plain value stands for itself, and an object with one key that begins with ``$`` for
-what JSON does not have: see `Writer` and `Reader`, which mirror each other.
+In that JSON an object whose key begins with ``$`` encodes a value that JSON does not have: see
+`Writer` and `Reader`, which mirror each other.
 """
 
 import json
@@ -31,14 +31,14 @@ from likewise._files._writer import Writer
 from likewise.exceptions import ModelFileError
 
 _FORMAT_VERSION = 1
-# Classes whose arrays may be larger than memory: they are mapped, and read when they are needed.
+# Classes whose arrays may be larger than memory: they are memory-mapped.
 _MAPPED = {"Index"}
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a similarity or a fitted estimator to a file.
 
-    The file is whole or not there: an interrupted save leaves what was there before.
+    The file is written atomically: an interrupted save leaves an existing file unchanged.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read what `save` wrote. Nothing in a file can run.
+    """Load a file written by `save`, without running any code from it.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def load(path: str | os.PathLike[str]) -> Any:
                 if header.get("class") in _MAPPED:
                     arrays = MappedArrays(source)
                     if arrays.identity != before:
-                        continue  # it was replaced between being looked at and being mapped
+                        continue  # it was replaced before it was mapped
                 return Reader(set(file.keys()), arrays).model_of(header)
     except ModelFileError as error:
         raise ModelFileError(f"{source} is not a readable model: {error}") from error.__cause__
@@ -100,7 +100,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def to_bytes(model: Any) -> bytes:
-    """Return what `save` writes, for a place that is no file."""
+    """Return the contents of the file that `save` would write."""
     from safetensors.numpy import save as to_safetensors
 
     header, tensors = _parts_of_file(model)
@@ -108,14 +108,14 @@ def to_bytes(model: Any) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """Read what `to_bytes` gave; as with `load`, nothing in it can run."""
+    """Load a model from the bytes returned by `to_bytes`."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_safetensors
 
     try:
         tensors = from_safetensors(data)
-        # Eight bytes say how long the JSON is that follows: the format, as `from_safetensors`
-        # has just checked it. It gives the arrays alone.
+        # `from_safetensors` checks the format but returns only the arrays. The length of the JSON
+        # header is in the first eight bytes.
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         header = header.get("__metadata__", {})
     except (SafetensorError, ValueError) as error:
@@ -125,7 +125,7 @@ def from_bytes(data: bytes) -> Any:
 
 
 def _parts_of_file(model: Any) -> tuple[dict[str, str], dict[str, np.ndarray]]:
-    """Return the header and the arrays that hold a model."""
+    """Return the header and the arrays of a model's file."""
     writer = Writer()
     header = {
         "format": "likewise",
@@ -144,8 +144,8 @@ def _check_origin(header: dict[str, str]) -> None:
         raise ModelFileError(f"its format version is {version[:20]!r}.")
     if int(version) > _FORMAT_VERSION:
         raise ModelFileError(
-            f"it has format version {version} (written by {header.get('written_by')}), and this "
-            f"likewise knows up to {_FORMAT_VERSION}: upgrade likewise."
+            f"it has format version {version} (written by {header.get('written_by')}), but this "
+            f"likewise reads up to {_FORMAT_VERSION}: upgrade likewise."
         )
 
 

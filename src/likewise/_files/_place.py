@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writing of files."""
 
 import os
 from collections.abc import Iterator
@@ -8,26 +8,26 @@ from secrets import token_hex
 
 
 def check_place(path: str | os.PathLike[str]) -> Path:
-    """Return the file that `path` names, or refuse a place where none can be written."""
+    """Return the resolved path, or raise an error if no file can be written there."""
     target = Path(os.path.realpath(path))  # a link stays a link
     if target.is_dir():
         raise IsADirectoryError(f"path must be a file, but {target} is a folder.")
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"path lies in {target.parent}, and there is no such folder.")
+        raise FileNotFoundError(f"path is in {target.parent}, but there is no such folder.")
     if not os.access(target.parent, os.W_OK):
-        raise PermissionError(f"path lies in {target.parent}, where nothing may be written.")
+        raise PermissionError(f"path is in {target.parent}, which is not writable.")
     return target
 
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """Yield a file to write into, which takes the place of `target` if all goes well."""
+    """Yield a temporary file to write, which replaces `target` unless an error occurs."""
     unfinished = target.with_name(f".{token_hex(8)}.unfinished")
     try:
         unfinished.touch(exist_ok=False)
         mode = (target if target.exists() else unfinished).stat().st_mode
         yield unfinished
-        unfinished.chmod(mode)  # safetensors leaves a file that only its owner can read
+        unfinished.chmod(mode)  # safetensors writes files that only the owner can read
         _sync(unfinished)
         os.replace(unfinished, target)
         _sync(target.parent)
@@ -36,7 +36,7 @@ def whole_file(target: Path) -> Iterator[Path]:
 
 
 def _sync(path: Path) -> None:
-    """Make sure that a file, or a folder's entries, are on disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     if os.name == "nt" and path.is_dir():
         return  # folders cannot be opened there
     descriptor = os.open(path, os.O_RDONLY)

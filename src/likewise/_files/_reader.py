@@ -1,4 +1,4 @@
-"""From JSON values and arrays back to objects; nothing in them can run."""
+"""Conversion of JSON values and arrays to objects, without running any code from them."""
 
 import dataclasses
 import json
@@ -10,15 +10,15 @@ import numpy as np
 from likewise._files._classes import FITTED_NAME, builder
 from likewise.exceptions import ModelFileError
 
-_DEEPEST = 20  # levels of nesting in the header's JSON
+_MAX_DEPTH = 20  # levels of nesting in the header's JSON
 
 
 class Reader:
-    """Turns JSON values back into objects; whatever is not as `Writer` makes it is refused."""
+    """Converts JSON values to objects; refuses whatever `Writer` does not produce."""
 
     def __init__(self, names: set[str], array: Callable[[str], np.ndarray]) -> None:
         self._names, self._read_array = names, array
-        self._kinds: dict[str, Callable[[Any], Any]] = {
+        self._decoders: dict[str, Callable[[Any], Any]] = {
             "$float": self._float,
             "$array": self._array,
             "$text": self._text,
@@ -32,7 +32,7 @@ class Reader:
         self._depth = 0
 
     def model_of(self, header: dict[str, str]) -> Any:
-        """Return the model that a header tells of."""
+        """Return the model described by a header."""
         parts: dict[str, Any] = {"class": header.get("class")}
         for key in ("parameters", "fitted"):
             if key in header:
@@ -61,7 +61,7 @@ class Reader:
                 f"it has fitted parts of a {type(model).__name__}, which has none."
             )
         for name, value in fitted.items():
-            # Only what `fit` leaves: never a method, nor anything Python itself looks at.
+            # Only attributes set by `fit`: no methods, and no special names.
             if not FITTED_NAME.fullmatch(name) or hasattr(type(model), name):
                 raise ModelFileError(f"it sets {name[:40]!r}, which is not for a file to set.")
             setattr(model, name, value)
@@ -71,14 +71,14 @@ class Reader:
             return part
         if not isinstance(part, dict):
             raise ModelFileError("its header has a value of no known kind.")
-        kind = next((key for key in part if key in self._kinds), None)
+        kind = next((key for key in part if key in self._decoders), None)
         if kind is None:
             raise ModelFileError("its header has a value of no known kind.")
-        if self._depth >= _DEEPEST:
+        if self._depth >= _MAX_DEPTH:
             raise ModelFileError("its header is nested too deeply.")
         self._depth += 1
         try:
-            value = self._kinds[kind](part[kind])
+            value = self._decoders[kind](part[kind])
             if "$shape" in part:
                 value = np.reshape(value, _list_of(int, part["$shape"]))
         except (TypeError, ValueError, AttributeError, OverflowError, MemoryError) as error:

@@ -1,4 +1,4 @@
-"""From objects to JSON values and arrays; `_reader` is the way back."""
+"""Conversion of objects to JSON values and arrays; `_reader` converts them back."""
 
 import dataclasses
 import json
@@ -12,13 +12,13 @@ from likewise._validation import is_sparse
 
 
 class Writer:
-    """Turns objects into JSON values; arrays are put aside in `tensors`."""
+    """Converts objects to JSON values; arrays are collected in `tensors`."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, np.ndarray] = {}
 
     def header_of(self, model: Any) -> dict[str, str]:
-        """Return the entries of a header that tell what a model is."""
+        """Return the entries of a header that describe a model."""
         parts = self._parts(model, "model")
         name = parts.pop("class")
         return {"class": name, **{key: json.dumps(part) for key, part in parts.items()}}

@@ -1,4 +1,4 @@
-"""Classifiers that need only a similarity, a dissimilarity, or features made of one."""
+"""Classifiers based on similarities, distances, or features derived from them."""
 
 from likewise.classifiers._dboost import DBoost
 from likewise.classifiers._features import SimilarityFeatureClassifier

@@ -1,7 +1,7 @@
-"""Classify by native and similarity features together; unlabelled rows help to make the latter."""
+"""Classification by native and similarity features, the latter also from unlabeled rows."""
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -19,7 +19,7 @@ from likewise._validation import (
     take,
 )
 from likewise.classifiers._winnow import BalancedWinnow
-from likewise.features import LandmarkFeatures, MedianBinarizer, is_labelled, is_table
+from likewise.features import LandmarkFeatures, MedianBinarizer, is_labeled, is_table
 
 _USE = ("native", "similarity", "both")  # the simpler first
 _REPEATS = 3
@@ -29,8 +29,8 @@ _STANDARD_ERRORS = 0.5
 class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier on a row's own features, its similarity to landmarks, or both.
 
-    `fit` takes all rows; those labelled −1 have no label, and serve as landmarks and to count
-    ranks. Which features serve best is chosen by cross-validation on the labelled rows.
+    `fit` takes all rows; those labeled −1 have no label, and serve as landmarks and to compute
+    ranks. The features are selected by cross-validation on the labeled rows.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     boolean : float, sequence of float or None, default=(0.01, 0.03, 0.1)
         As in `LandmarkFeatures`.
     use : {"auto", "native", "similarity", "both"}, default="auto"
-        Which features; auto: chosen on the labelled rows. Fewer features are preferred where
+        Which features to use; auto selects by cross-validation. Fewer features are preferred if
         more are better by less than half a standard error.
     classifier : estimator, optional
-        Any linear classifier, one that leaves `coef_` and `intercept_`, or a `BalancedWinnow`;
+        A linear classifier that has `coef_` and `intercept_` after `fit`, or a `BalancedWinnow`;
         ``BalancedWinnow(margin=0.2)`` by default. Winnow gets native features as booleans, split
-        at the median of all rows; others get them in units of their spread.
+        at the median of all rows; others get them standardized.
     cv : int, default=5
-        Folds for the choice, three times over.
+        Number of cross-validation splits, repeated three times.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show progress.
@@ -53,19 +53,19 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     use_ : str
-        Which features are used.
+        The features used.
     cv_scores_ : dict of str to float
-        Accuracy of each choice on the labelled rows, cross-validated; empty where there was none.
+        Cross-validated accuracy of each choice; empty if there was no choice.
     features_ : LandmarkFeatures
     classifier_ : BalancedWinnow or None
     coef_, intercept_ : ndarray or None
-        Of any other classifier: all that is kept of it.
+        Coefficients of any other classifier.
     classes_ : ndarray of shape (n_classes,)
 
     Notes
     -----
-    Labels that are −1 and 1 and nothing else are taken as two classes, with a warning: with one
-    class nothing could be learned.
+    If all labels are −1 or 1, they are taken as two classes, with a warning: one class alone could
+    not be learned.
 
     Examples
     --------
@@ -105,14 +105,14 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> "SimilarityFeatureClassifier":
-        """Make the features from all rows, choose among them and train on the labelled rows.
+    def fit(self, X: Any, y: Any) -> Self:
+        """Compute features from all rows, select among them and train on the labeled rows.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features), a frame, or a list of objects
         y : array of shape (n_rows,)
-            −1 for rows without a label.
+            −1 for unlabeled rows.
         """
         check_choice(self.use, "use", ["auto", *_USE])
         check_whole_number(self.cv, "cv", minimum=2)
@@ -127,7 +127,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         assert_all_finite(y, input_name="y")
         check_same_length(native, "X", y, "y")
         check_classification_targets(y)
-        rows = np.flatnonzero(_labelled_rows(y))
+        rows = np.flatnonzero(_labeled_rows(y))
         with show_progress(self.verbose):
             features.fit(X, y)
             for name in ("n_features_in_", "feature_names_in_"):
@@ -138,7 +138,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
             has_native = is_table(native, compared)
             how = {}
             if has_native:
-                how = _preparation(native, isinstance(classifier, BalancedWinnow))
+                how = _preprocessing(native, isinstance(classifier, BalancedWinnow))
                 parts["native"] = _prepared(native[rows], how)
             use, scores = self._choice(classifier, parts, labels, random)
             fitted = clone(classifier).fit(_joined(parts, use), labels)
@@ -157,7 +157,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the score of each row: of the second of two classes, or of each of several."""
+        """Return scores: of the second class if binary, otherwise one column per class."""
         check_is_fitted(self)
         rows = self.features_._check_rows(X, self.features_.similarity_, reset=False)
         parts = {}
@@ -168,7 +168,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         joined = _joined(parts, self.use_)
         if self.classifier_ is not None:
             return self.classifier_.decision_function(joined)
-        assert self.coef_ is not None  # of any other classifier that is what is left
+        assert self.coef_ is not None  # set for all other classifiers
         scores = np.asarray(joined @ self.coef_.T) + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -200,35 +200,35 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     def _choice(
         self, classifier: Any, parts: dict[str, Any], labels: np.ndarray, random: Any
     ) -> tuple[str, dict[str, float]]:
-        """Return which features to use, and the accuracy of each choice."""
+        """Return the selected features, and the accuracy of each choice."""
         if "native" not in parts:
             if self.use in ("native", "both"):
                 raise ValueError(
-                    f"use is {self.use!r}, but X has no features of its own: it must be a table of "
-                    "numbers, and no precomputed matrix."
+                    f"use is {self.use!r}, but X has no native features: it must be a table of "
+                    "numbers and not a precomputed matrix."
                 )
             return "similarity", {}
-        n_folds = min(self.cv, int(np.bincount(labels).min()))
-        if self.use != "auto" or n_folds < 2:
+        n_splits = min(self.cv, int(np.bincount(labels).min()))
+        if self.use != "auto" or n_splits < 2:
             return ("both" if self.use == "auto" else self.use), {}
         hits = {use: np.zeros(len(labels)) for use in _USE}
         seeds = random.randint(2**31 - 1, size=_REPEATS)
-        total = _REPEATS * n_folds * len(_USE)
+        total = _REPEATS * n_splits * len(_USE)
         with LongWork("choosing features", total=total, unit="fits") as work:
             for seed in seeds:
-                folds = StratifiedKFold(n_folds, shuffle=True, random_state=int(seed))
-                for train, test in folds.split(labels, labels):
+                splitter = StratifiedKFold(n_splits, shuffle=True, random_state=int(seed))
+                for train, test in splitter.split(labels, labels):
                     for use in _USE:
                         joined = _joined(parts, use)
                         fitted = clone(classifier).fit(joined[train], labels[train])
                         hits[use][test] += fitted.predict(joined[test]) == labels[test]
                         work.advance()
-        return _simplest_of_the_best(hits), {
+        return _simplest_choice(hits), {
             use: float(found.mean() / _REPEATS) for use, found in hits.items()
         }
 
     def _state_for_file(self) -> "SimilarityFeatureClassifier":
-        """Return what a file can hold: of a classifier that is not ours, only its coefficients."""
+        """Return what a file can hold: the coefficients of another package's classifier."""
         if self.classifier is None or isinstance(self.classifier, BalancedWinnow):
             return self
         check_is_fitted(self)
@@ -236,7 +236,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         stored.__dict__.update({k: v for k, v in vars(self).items() if k.endswith("_")})
         warnings.warn(
             f"classifier is a {type(self.classifier).__name__}, which a model file cannot hold: "
-            "the file holds the coefficients that it learned instead.",
+            "the file holds its coefficients instead.",
             stacklevel=4,
         )
         return stored
@@ -250,35 +250,35 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _labelled_rows(y: np.ndarray) -> np.ndarray:
-    """Tell which rows have a label; refuse labels from which nothing can be learned."""
-    labelled = is_labelled(y)
-    classes = np.unique(y[labelled])
+def _labeled_rows(y: np.ndarray) -> np.ndarray:
+    """Return a mask of labeled rows; refuse labels with fewer than two classes."""
+    labeled = is_labeled(y)
+    classes = np.unique(y[labeled])
     if len(classes) == 0:
         raise ValueError("y has no labels, only -1; rows of at least two classes need one.")
     if len(classes) > 1:
-        return labelled
-    if not labelled.all() and classes[0] == 1:
+        return labeled
+    if not labeled.all() and classes[0] == 1:
         warnings.warn(
-            "y holds only -1 and 1, which are taken as two classes; otherwise -1 would mean that "
-            "a row has no label, and there would be one class.",
+            "y holds only -1 and 1, which are taken as two classes, although -1 usually marks "
+            "unlabeled rows.",
             stacklevel=3,
         )
         return np.ones(len(y), dtype=bool)
     raise ValueError(
         f"y has one class, {classes[0]!s}; at least two classes are needed"
-        f"{'' if labelled.all() else ' (rows with -1 have no label)'}."
+        f"{'' if labeled.all() else ' (rows with -1 have no label)'}."
     )
 
 
-def _simplest_of_the_best(hits: dict[str, np.ndarray]) -> str:
-    """Return the first choice that is not clearly worse than the best, row by row."""
+def _simplest_choice(hits: dict[str, np.ndarray]) -> str:
+    """Return the first choice that is not significantly worse than the best."""
     best = max(hits.values(), key=lambda found: found.sum())
     for use, found in hits.items():
         lost = best - found
         if lost.mean() <= _STANDARD_ERRORS * lost.std() / np.sqrt(len(lost)):
             return use
-    raise AssertionError("the best is as good as itself")
+    raise AssertionError("no choice is as good as the best")
 
 
 def _joined(parts: dict[str, Any], use: str) -> Any:
@@ -291,17 +291,17 @@ def _joined(parts: dict[str, Any], use: str) -> Any:
     return np.hstack([parts["native"], parts["similarity"]])
 
 
-def _preparation(rows: Any, is_boolean: bool) -> dict[str, Any]:
-    """Return what is to be done to native features: booleans, or units of their spread."""
+def _preprocessing(rows: Any, is_boolean: bool) -> dict[str, Any]:
+    """Return the preprocessing of native features: to booleans, or standardized."""
     if is_boolean:
         spread = rows.max(axis=0) - rows.min(axis=0)
         varies = np.ravel(spread.toarray() if is_sparse(spread) else spread) > 0
-        # A constant column says nothing; one is kept at least, so that there is a table.
+        # Constant columns are dropped; at least one is kept, so that the table is not empty.
         columns = np.flatnonzero(varies) if varies.any() else np.arange(1)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*are constant")
             return {"columns": columns, "binarizer": MedianBinarizer().fit(rows[:, columns])}
-    if is_sparse(rows):  # which must not be centred
+    if is_sparse(rows):  # which must not be centered
         centre, spread = None, np.ravel(abs(rows).max(axis=0).toarray()).astype(np.float64)
     else:
         centre, spread = (f(rows, axis=0, dtype=np.float64) for f in (np.mean, np.std))

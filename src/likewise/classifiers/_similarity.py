@@ -1,9 +1,9 @@
-"""Classify by the most similar training rows."""
+"""Classification by the most similar training rows."""
 
 import warnings
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -20,6 +20,7 @@ from likewise._validation import (
     check_classes,
     check_number,
     check_same_length,
+    check_square,
     check_whole_number,
     n_rows,
     take,
@@ -39,39 +40,40 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
     ----------
     learner : estimator, optional
         Cloned and fitted; its `similarity_`, or its linear map, is used. Give this or `similarity`.
-        Where it leaves `similarities_`, one a class, each says whether a row is of its class or
-        of another, and the class that leads by most is predicted.
-    similarity : str or Similarity, default="euclidean"
-        A name (see `likewise.as_similarity`) or a similarity. With ``"precomputed"`` X is a matrix
-        of similarities, at `fit` square and at `predict` with a column for each training row; with
-        ``"precomputed_distance"`` one of distances. With a similarity made from a function X may be
-        a list of any objects.
+        If it has `similarities_`, one per class, each separates its class from the rest, and the
+        class with the largest lead is predicted.
+    similarity : str, Similarity, callable or fitted learner, default="euclidean"
+        As in `likewise.as_similarity`. With ``"precomputed"`` X is a matrix of similarities, square
+        in `fit` and with a column for each training row in `predict`; with
+        ``"precomputed_distance"`` a matrix of distances. With a function X may be a list of any
+        objects.
     n_neighbors : int, default=3
     rule : {"majority", "symmetric", "energy"}, default="majority"
-        ``majority``: the commonest class among the nearest rows; a tie makes the neighbourhood
-        smaller by one until it is broken. ``symmetric``: the class whose own nearest rows have the
-        largest similarity in sum; of a class with fewer than `n_neighbors` rows, in proportion.
-        ``energy``: the class under which the row fits best with the margins of the training rows,
-        after Weinberger, Blitzer and Saul (2005); it needs a similarity with a distance, and takes
-        −score for d: the squared distance of a Mahalanobis, the distance itself of a function.
+        ``majority``: the most frequent class among the nearest rows; ties drop the farthest row
+        until they are broken. ``symmetric``: the class whose own nearest rows have the largest sum
+        of similarities, scaled up for a class with fewer than `n_neighbors` rows. ``energy``: the
+        class under which the row violates the fewest margins of the training rows, after
+        Weinberger, Blitzer and Saul (2005). The energy rule needs a similarity with a distance and
+        uses −score: the squared distance of a Mahalanobis, the distance itself of a function.
     c : float, default=1.0
         Weight of the margins in the energy rule.
 
     Attributes
     ----------
     similarity_ : Similarity
-        None where there is one for each class.
+        None if there is one per class.
     similarities_ : list of Similarity or None
-        In the order of `classes_`, where the learner leaves one for each class.
+        In the order of `classes_`, if the learner has one per class.
     learner_ : estimator or None
-        The fitted learner, where one was given.
+        The fitted learner, if one was given.
     classes_ : ndarray of shape (n_classes,)
-    items_ : the training rows
+    items_ : array, CSR or list
+        The training rows.
     labels_ : ndarray of shape (n_rows,)
         Their classes, as positions in `classes_`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Where X was a frame.
+        If X was a frame.
 
     Examples
     --------
@@ -96,8 +98,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         self.rule = rule
         self.c = c
 
-    def fit(self, X: Any, y: Any) -> "SimilarityClassifier":
-        """Learn the similarity, where there is a learner, and keep the rows.
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the learner, if any, and keep the training rows.
 
         Parameters
         ----------
@@ -111,11 +113,11 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         X, y = self._check_training(X, y, base, rule)
         classes, labels = check_classes(y)
         self._check_enough_rows(len(y))
-        learner = radii = one_each = None
+        learner = radii = per_class = None
         if base is None:
             learner = clone(self.learner).fit(X, y)
-            one_each = getattr(learner, "similarities_", None)
-            base = as_similarity(learner if one_each is None else one_each[0])
+            per_class = getattr(learner, "similarities_", None)
+            base = as_similarity(learner if per_class is None else per_class[0])
         if rule == "energy" and not base.has_distance:
             raise ValueError(
                 f"rule 'energy' needs a similarity with a distance, but {base!r} has none: "
@@ -124,10 +126,10 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         items = np.arange(len(y)) if base.takes == "matrix" else X
         if rule == "energy":
             radii = -target_neighbors(base, X, items, y, self.n_neighbors)[1]
-        # All at once, so that a fit that fails leaves what an earlier one has learned.
+        # Assigned together, so that a failed fit leaves the previous one intact.
         self.learner_ = learner
-        self.similarities_: Any = one_each
-        self.similarity_: Any = base if one_each is None else None
+        self.similarities_: Any = per_class
+        self.similarity_: Any = base if per_class is None else None
         self.classes_, self.labels_ = classes, labels
         self.items_, self.radii_ = items, radii
         return self
@@ -148,15 +150,15 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return self._class_scores(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return how much each class has for it, as shares of 1 in the order of `classes_`.
+        """Return the probability of each class, in the order of `classes_`.
 
-        Under the majority rule the shares of votes in the neighbourhood that decided; under the
-        others a softmax of summed similarities or negated energies, which orders classes rightly
-        but is not calibrated. With a similarity for each class, a softmax of their leads.
+        Under the majority rule these are the shares of the votes; under the others a softmax of
+        summed similarities or negated energies, which is not calibrated. With a similarity per
+        class it is a softmax of their leads.
         """
         scores = self._class_scores(X)
-        shares = self.rule == "majority" and self.similarities_ is None
-        return scores if shares else softmax(scores, axis=1)
+        are_shares = self.rule == "majority" and self.similarities_ is None
+        return scores if are_shares else softmax(scores, axis=1)
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Matches:
         """Find the training rows most similar to each row.
@@ -164,9 +166,9 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : as in `fit`, optional
-            The training rows themselves by default, none of which is its own neighbour.
+            The training rows by default, each without itself.
         n_neighbors : int, optional
-            As at `fit` by default.
+            As in `fit` by default.
 
         Returns
         -------
@@ -179,17 +181,17 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         )
         if self.similarities_ is not None:
             raise ValueError(
-                "kneighbors needs one similarity, but the learner left one for each class: ask one "
-                "of similarities_ for its neighbors."
+                "kneighbors needs one similarity, but the learner has one per class: use neighbors "
+                "of one of similarities_."
             )
         if X is not None:
             return self.similarity_.neighbors(self._check_rows(X), self.items_, k)
         if self.similarity_.takes == "matrix":
-            raise ValueError("X is needed: a precomputed matrix is not kept after fit.")
+            raise ValueError("X is required: a precomputed matrix is not kept after fit.")
         return self.similarity_.neighbors(self.items_, self.items_, k, exclude_self=True)
 
     def _class_scores(self, X: Any) -> np.ndarray:
-        """Return a score for each row and class: the highest is predicted."""
+        """Return the score of each row and class; the highest is predicted."""
         if (on_backend := self._scores_on_backend(X, best_only=False)) is not None:
             return on_backend
         check_is_fitted(self)
@@ -200,7 +202,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return _RULES[self.rule](self, rows)
 
     def _scores_on_backend(self, X: Any, *, best_only: bool) -> np.ndarray | None:
-        """Return class scores, or only the best class, from a backend; None where there is none."""
+        """Return class scores, or only the best class, from the backend; None without one."""
         check_is_fitted(self)
         backend = current_backend()
         if backend is None or (self.similarity_ is not None and self.similarity_.takes != "rows"):
@@ -221,10 +223,10 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return np.concatenate(list(votes))
 
     def _one_vs_rest_scores(self, X: Any) -> np.ndarray:
-        """Return by how much each class leads over the rest, by its own similarity.
+        """Return the lead of each class over the rest, by its own similarity.
 
-        As a share of what both have, because similarities of different classes have different
-        scales. Under the majority rule the shares are those of the votes.
+        The lead is relative to the sum of both scores, because the similarities of different
+        classes have different scales.
         """
         columns = []
         for label, similarity in enumerate(self.similarities_):
@@ -238,7 +240,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return np.stack(columns, axis=1)
 
     def _given_similarity(self) -> Similarity | None:
-        """Return the similarity to use; None where a learner is to find it."""
+        """Return the given similarity; None if a learner is given instead."""
         if self.learner is None:
             return as_similarity(self.similarity)
         if not (isinstance(self.similarity, str) and self.similarity == "euclidean"):
@@ -264,7 +266,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
             if rule == "majority":  # the rows stay where they are
                 check_same_length(rows, "X", y, "y")
                 check_classification_targets(y)
-                return rows.source, y
+                return rows.detach(), y
             X = rows[np.arange(len(rows))]
         if takes == "objects":
             X = as_objects(X, "X")
@@ -274,10 +276,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_same_length(X, "X", y, "y")
-        if takes == "matrix" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"X must be a square matrix of rows with rows, but has shape {X.shape}."
-            )
+        if takes == "matrix":
+            check_square(X, "X")
         if base is not None:
             base.check_queries(X, "X")
             if takes == "rows":
@@ -294,7 +294,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return validate_data(self, X, dtype=_FLOATS, reset=False)
 
     def _state_for_file(self) -> "SimilarityClassifier":
-        """Return what a file can hold: of a learner that is not ours, only what it learned."""
+        """Return what a file can hold: the similarity instead of a learner of another package."""
         if self.learner is None or type(self.learner).__module__.startswith("likewise."):
             return self
         check_is_fitted(self)
@@ -305,7 +305,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         stored.learner_ = None
         warnings.warn(
             f"learner is a {type(self.learner).__name__}, which a model file cannot hold: the file "
-            "holds the similarity that it learned instead.",
+            "holds the learned similarity instead.",
             stacklevel=4,
         )
         return stored
@@ -318,20 +318,20 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         try:
             base = self._given_similarity()
         except (TypeError, ValueError):
-            return tags  # `fit` will say what is wrong with it
+            return tags  # `fit` reports the error
         if base is None:
-            of_learner = get_tags(self.learner).input_tags
-            tags.input_tags.sparse = of_learner.sparse
-            tags.input_tags.positive_only = of_learner.positive_only
+            learner_tags = get_tags(self.learner).input_tags
+            tags.input_tags.sparse = learner_tags.sparse
+            tags.input_tags.positive_only = learner_tags.positive_only
             return tags
-        for_presence = getattr(base, "norm", None) in ("dice", "jaccard")
+        needs_presence = getattr(base, "norm", None) in ("dice", "jaccard")
         tags.input_tags.sparse = base.takes == "rows"
         tags.input_tags.pairwise = base.takes == "matrix"
         tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
-        tags.input_tags.positive_only = for_presence or (
+        tags.input_tags.positive_only = needs_presence or (
             base.takes == "matrix" and base.has_distance
         )
-        tags.classifier_tags.poor_score = for_presence  # on the blobs that scikit-learn tries
+        tags.classifier_tags.poor_score = needs_presence  # on the blobs of scikit-learn's checks
         return tags
 
 
@@ -356,7 +356,7 @@ def _majority(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
 
 
 def _symmetric(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
-    """Return the mean score of each class's nearest rows: the sum, fair to a class with fewer."""
+    """Return the mean score of each class's nearest rows, comparable for small classes."""
     columns = []
     for label in range(len(fitted.classes_)):
         members = np.flatnonzero(fitted.labels_ == label)
@@ -367,18 +367,18 @@ def _symmetric(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
 
 
 def _energy(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
-    """Return the negated energy of each class; d is −score, for a Mahalanobis the distance²."""
+    """Return the negated energy of each class, with −score as the distance."""
     labels, radii = fitted.labels_, fitted.radii_
     n_queries, n_items = n_rows(X), n_rows(fitted.items_)
     n_classes, k = len(fitted.classes_), fitted.n_neighbors
-    # A compiled loop does not look where it reads and writes: its arrays must belong together.
+    # Compiled loops do not check bounds: shapes and labels must be consistent.
     if (
         radii is None
         or radii.shape != (n_items, k)
         or labels.shape != (n_items,)
         or not 0 <= labels.min() <= labels.max() < n_classes
     ):
-        raise ValueError("rule, n_neighbors or what fit left was changed after fit: fit again.")
+        raise ValueError("rule, n_neighbors or fitted attributes changed after fit: fit again.")
     members = [np.flatnonzero(labels == label) for label in range(n_classes)]
     energies = np.empty((n_queries, n_classes))
 
@@ -386,9 +386,9 @@ def _energy(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
         distances = -fitted.similarity_.score(take(X, block), fitted.items_).astype(np.float64)
         nearest = np.full((len(block), n_classes, k), np.nan)
         for label, columns in enumerate(members):
-            found = min(k, len(columns))
-            closest = np.partition(distances[:, columns], found - 1, axis=1)[:, :found]
-            nearest[:, label, :found] = np.sort(closest, axis=1)
+            n_nearest = min(k, len(columns))
+            closest = np.partition(distances[:, columns], n_nearest - 1, axis=1)[:, :n_nearest]
+            nearest[:, label, :n_nearest] = np.sort(closest, axis=1)
         out = np.empty((len(block), n_classes))
         kernels.class_energies(distances, labels, nearest, radii, fitted.c, out)
         energies[block] = out

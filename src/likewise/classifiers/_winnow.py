@@ -1,6 +1,6 @@
-"""Balanced Winnow: a linear classifier whose mistakes grow with the logarithm of the features."""
+"""Balanced Winnow: a linear classifier for many irrelevant features."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,20 +16,20 @@ _FLOATS = [np.float64, np.float32]
 
 
 class BalancedWinnow(ClassifierMixin, BaseEstimator):
-    """Two positive weights for each feature, multiplied up or down on each mistake.
+    """A linear classifier with two positive weights per feature and multiplicative updates.
 
-    A row x with y = ±1 is a mistake where y (w⁺ − w⁻)·x ≤ margin (w⁺ + w⁻)·abs(x); then
-    w± is multiplied by exp(±ε y x). All weights start at 1. Many features that say nothing cost
-    little: the mistakes grow with the logarithm of their number (Littlestone, 1988).
+    A row x with y = ±1 is a mistake if y (w⁺ − w⁻)·x ≤ margin (w⁺ + w⁻)·abs(x); then w± is
+    multiplied by exp(±ε y x). All weights start at 1. The number of mistakes grows only with the
+    logarithm of the number of irrelevant features (Littlestone, 1988).
 
     Parameters
     ----------
     epsilon : float, default=0.5
-        ε in the first pass; it is halved after each.
+        ε in the first pass; it is halved after each pass.
     n_passes : int, default=5
-        How often `fit` goes through the rows, in the order in which they are given.
+        Number of passes of `fit` over the rows, in the given order.
     margin : float, default=0.0
-        How much of its largest possible value, from 0 to 1, a row's score must exceed. 0.2 is
+        Share of its largest possible value, from 0 to 1, that a row's score must exceed. 0.2 is
         often better.
     fit_intercept : bool, default=True
         Add a feature that is 1 in every row.
@@ -40,18 +40,17 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     log_weights_ : ndarray of shape (n_problems, n_features)
-        ln w⁺ = −ln w⁻ of each feature: of the second of two classes, or of each of several against
-        the rest.
+        ln w⁺ = −ln w⁻ of each feature: one problem if binary, otherwise one per class.
     log_intercept_ : ndarray of shape (n_problems,)
-        The same of the feature that is 1; 0 where there is none.
+        The same for the constant feature; 0 without it.
     n_mistakes_ : int
-        How often weights were changed, in all passes and problems.
+        Number of updates, in all passes and problems.
     n_features_in_ : int
 
     Notes
     -----
-    It is made for features that are 0 or 1, such as those of `MedianBinarizer`, but takes any.
-    Weights are kept as logarithms, so that none of them can overflow.
+    Designed for boolean features, such as those of `MedianBinarizer`, but takes any. Weights are
+    stored as logarithms, so that they cannot overflow.
 
     Examples
     --------
@@ -77,8 +76,8 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> "BalancedWinnow":
-        """Learn from labelled rows; Ctrl-C keeps the passes that are done.
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to labeled rows; Ctrl-C keeps the passes completed so far.
 
         Parameters
         ----------
@@ -96,21 +95,21 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
                 "fitting Winnow", total=n_passes, unit="passes", partial_result="these passes"
             ) as work,
         ):
-            for turn in range(n_passes):
-                self._pass(X, y, self.epsilon / 2**turn)
+            for number in range(n_passes):
+                self._pass(X, y, self.epsilon / 2**number)
                 work.advance()
                 if work.interrupted:
                     break
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> "BalancedWinnow":
-        """Go once through further rows, with ε as it is.
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Make one pass over further rows, with ε unchanged.
 
         Parameters
         ----------
         X, y : as in `fit`
         classes : array of shape (n_classes,), optional
-            All classes there will be; needed in the first call.
+            All classes; required in the first call.
         """
         self._check_parameters()
         is_first = not hasattr(self, "classes_")
@@ -135,8 +134,8 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_rows,) for two classes, where the second is predicted above 0; else of
-        shape (n_rows, n_classes)
+        ndarray of shape (n_rows,) if binary, positive for the second class; otherwise of shape
+        (n_rows, n_classes)
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
@@ -179,19 +178,19 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         self.n_mistakes_ = 0
 
     def _pass(self, X: Any, y: np.ndarray, rate: float) -> None:
-        """Go through the rows once, for every problem."""
+        """Make one pass over the rows for every problem."""
         positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         mistakes = np.zeros(len(positive), np.int64)
 
         def work(problem: int) -> None:
             logs, bias = self._logs(problem)
             signs = np.where(y == positive[problem], 1.0, -1.0)
-            how = signs, rate, float(self.margin), bias, logs
+            options = signs, rate, float(self.margin), bias, logs
             if is_sparse(X):
-                found = kernels.winnow_pass_sparse(X.data, X.indices, X.indptr, *how)
+                n_mistakes = kernels.winnow_pass_sparse(X.data, X.indices, X.indptr, *options)
             else:
-                found = kernels.winnow_pass_dense(X, *how)
-            mistakes[problem] = found
+                n_mistakes = kernels.winnow_pass_dense(X, *options)
+            mistakes[problem] = n_mistakes
             self.log_weights_[problem], self.log_intercept_[problem] = logs[:-1], logs[-1]
 
         for_each(work, range(len(positive)))

@@ -29,7 +29,7 @@ from likewise.learners.lmnn import (
     starting_map,
     typical_distance,
 )
-from likewise.similarities import Best, joined
+from likewise.similarities import Best, merge_best
 
 # Every group reads the rows of its impostors: few large groups read fewer rows twice than many.
 _ANCHORS_IN_GROUP = 32_768
@@ -39,8 +39,8 @@ def large_margin_problem(
     executor: Executor, problem: LargeMarginProblem
 ) -> tuple["DistributedMargins", "DistributedImpostorSearch", np.ndarray]:
     """Return the margins, the search for impostors, and the scale of each column."""
-    X = problem.X
-    rows = RowBlocks(getattr(X, "source", X), "X", executor)  # perhaps fitted in another block
+    X = problem.X  # detached where the duality gap is computed later
+    rows = X if isinstance(X, RowBlocks) else RowBlocks(X, "X", executor)
     columns = describe_columns(executor, rows)
     margins = DistributedMargins(
         executor, rows, columns, problem.anchors, problem.targets, problem.c
@@ -320,7 +320,7 @@ class DistributedImpostorSearch:
             for part, block in zip(self._rows.parts(), self._rows.blocks, strict=True)
         ]
         best = self._executor.result(
-            tree_reduce(self._executor, joined, parts, IMPOSTORS_FOR_SCALE)
+            tree_reduce(self._executor, merge_best, parts, IMPOSTORS_FOR_SCALE)
         )
         sample = self._margins.of_anchors(which, lists_of(best))
         return float(self._executor.result(submit(scale_part, sample, sent, typical)))

@@ -11,7 +11,7 @@ from likewise.distributed._blocks import even_blocks
 from likewise.distributed._executor import TASKS_PER_WORKER, Executor, Handle, tree_reduce
 from likewise.distributed._rows import RowBlocks
 from likewise.distributed._sources import load_rows
-from likewise.similarities import Best, Matches, Similarity, best_items, joined, matches_of
+from likewise.similarities import Best, Matches, Similarity, best_items, merge_best, to_matches
 from likewise.supervision import best_of_class
 
 
@@ -82,7 +82,7 @@ def search_part(
 
 def combine_parts(parts: list[PartialMatches], k: int) -> PartialMatches:
     """Return the best of several parts."""
-    best = joined([part.best for part in parts], k)
+    best = merge_best([part.best for part in parts], k)
     return PartialMatches(best, np.result_type(*(part.dtype for part in parts)))
 
 
@@ -90,7 +90,7 @@ def finish_block(found: PartialMatches, options: tuple[Any, ...], *arguments: An
     """Return ``function(matches, *arguments)`` of a block of queries."""
     k, n_items, own, function = options
     own_rows = None if own is None else np.arange(own, own + len(found.best[0]))
-    return function(matches_of(found.best, k, n_items, own_rows, found.dtype), *arguments)
+    return function(to_matches(found.best, k, n_items, own_rows, found.dtype), *arguments)
 
 
 def best_of_class_in_blocks(
@@ -113,7 +113,7 @@ def best_of_class_in_blocks(
             )
             for other in rows.blocks
         ]
-        handles.append(tree_reduce(executor, joined, parts, k))
+        handles.append(tree_reduce(executor, merge_best, parts, k))
     best = [executor.result(handle) for handle in handles]
     return np.concatenate([part[0] for part in best]), np.concatenate([part[1] for part in best])
 

@@ -1,8 +1,8 @@
-"""How good is a similarity for telling classes apart? A margin for each example."""
+"""Goodness of a similarity for classification: a margin for each example."""
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from likewise._validation import (
     check_classes,
     check_labels,
     check_number,
+    check_square,
     check_whole_number,
     sample_rows,
     take,
@@ -21,12 +22,15 @@ from likewise.exceptions import require_extra
 from likewise.metrics import sampling_error
 from likewise.similarities import Similarity, exact_scores, similarity_among, underlying_similarity
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _SCORES_AT_A_TIME = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Goodness:
-    """By how much each example is more similar to its own class than to the others.
+    """Margins by which examples are more similar to their own class than to the others.
 
     Attributes
     ----------
@@ -36,8 +40,8 @@ class Goodness:
         ``mean``: E[K(x′, x) | same label] − E[K(x′, x) | other label]. ``rank``: 2·P[d(x, x′) <
         d(x, x″)] − 1, of x′ with the same label and x″ with another.
     error : float
-        By how much a margin is off at most, with probability 0.9, because x′ were sampled; 0 where
-        all rows were used.
+        Bound, with probability 0.9, of a margin's error due to sampling x′; 0 if all rows were
+        used.
     """
 
     margins: np.ndarray
@@ -46,7 +50,7 @@ class Goodness:
 
     @property
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """Every γ that is a margin, descending, and the share of examples with at least that."""
+        """All margins γ, descending, and the share of examples with at least each of them."""
         known = -np.sort(-self._known)
         return known, np.searchsorted(-known, -known, side="right") / len(known)
 
@@ -55,7 +59,7 @@ class Goodness:
         return float(np.mean(self._known < gamma))
 
     def gamma(self, epsilon: float) -> float:
-        """Return the largest γ that all but a share `epsilon` of the examples reach."""
+        """Return the largest γ reached by all but a share `epsilon` of the examples."""
         if check_number(epsilon, "epsilon", minimum=0) >= 1:
             raise ValueError(f"epsilon must be a share below 1, but {epsilon} was given.")
         known = np.sort(self._known)
@@ -63,16 +67,16 @@ class Goodness:
 
     @property
     def sentence(self) -> str:
-        """The report in plain words."""
+        """One-sentence summary."""
         known = self._known
-        off = f" ± {self.error:.2f} for each" if self.error else ""
+        error = f" ± {self.error:.2f} for each" if self.error else ""
         return (
             f"{100 * np.mean(known > 0):.0f} % of your examples are closer to their own class; "
-            f"margin {known.mean():.2f}{off}"
+            f"margin {known.mean():.2f}{error}"
         )
 
-    def plot(self, ax: Any = None, label: str | None = None) -> Any:
-        """Draw the margins in descending order; returns the axes, to draw the next one into."""
+    def plot(self, ax: Any = None, label: str | None = None) -> "Axes":
+        """Plot the margins in descending order; return the axes, for further plots."""
         pyplot = require_extra("matplotlib.pyplot", "plots", "a plot")
         if ax is None:
             ax = pyplot.subplots()[1]
@@ -105,25 +109,25 @@ def goodness(
     random_state: Any = 0,
     verbose: bool = False,
 ) -> Goodness:
-    """Measure how good a similarity is for telling classes apart, before anything is trained.
+    """Measure how well a similarity separates classes, before any training.
 
-    A similarity is strongly (ε, γ)-good if all but a share ε of the examples are by γ more similar
-    to examples of their own class than to others, on average (Balcan and Blum, 2006). A
-    dissimilarity is if P[d(x, x′) < d(x, x″)] is at least ½ + γ/2 (Wang, Yang and Feng, 2007).
+    A similarity is strongly (ε, γ)-good if all but a share ε of the examples are on average more
+    similar, by γ, to examples of their own class than to others (Balcan and Blum, 2006). A
+    distance is if P[d(x, x′) < d(x, x″)] is at least ½ + γ/2 (Wang, Yang and Feng, 2007).
 
     Parameters
     ----------
     similarity : {"naive", "ranked"}, str, Similarity, fitted learner or callable
-        ``"naive"`` and ``"ranked"`` are made of Euclid's distance, the latter among the x′; a
-        callable is larger for what is more alike.
+        ``"naive"`` and ``"ranked"`` use the Euclidean distance, the latter ranked among the x′;
+        the rest is as in `likewise.as_similarity`.
     X : rows, or a list of objects
     y : array of labels
     form : {"auto", "mean", "rank"}, default="auto"
-        ``rank`` compares only, whatever the scale, and is what auto takes for a similarity with a
-        distance.
+        ``rank`` depends only on the order of scores, not on their scale; auto uses it for a
+        similarity with a distance.
     sample_size : int, default=5000
-        The examples x′ that each x is compared with: all of them, or so many drawn at random.
-        `Goodness.error` says what that costs.
+        Maximum number of examples x′ that each x is compared with, drawn at random.
+        `Goodness.error` bounds the error.
     random_state : int, RandomState or None, default=0
     verbose : bool, default=False
         Show progress.
@@ -131,7 +135,7 @@ def goodness(
     Returns
     -------
     Goodness
-        `margins`, a curve, a plot, and a sentence in plain words.
+        Margins, their curve, a plot, and a one-sentence summary.
 
     Examples
     --------
@@ -144,15 +148,15 @@ def goodness(
     check_whole_number(sample_size, "sample_size", minimum=2)
     compared = underlying_similarity(similarity)
     X = compared.check_queries(X, "X")
-    if compared.takes == "matrix" and X.shape[0] != X.shape[1]:
-        raise ValueError(f"X must be a square matrix of rows with rows, but has shape {X.shape}.")
+    if compared.takes == "matrix":
+        check_square(X, "X")
     y = check_labels(y, "y", X, "X")
     classes, labels = check_classes(y)
     sizes = np.bincount(labels)
     if (sizes == 1).any():
         warnings.warn(
             f"only one row has the label {', '.join(map(str, classes[sizes == 1]))}: it has no "
-            "other of its class to be compared with, and no margin.",
+            "margin without another row of its class.",
             stacklevel=2,
         )
     items = np.arange(len(y)) if compared.takes == "matrix" else compared.check_items(X, "X")
@@ -164,7 +168,7 @@ def goodness(
     with show_progress(verbose):
         measure = _rank_margins if form == "rank" else _mean_margins
         margins = measure(K, X, items, labels, sampled)
-    # Both means are sampled, of values that span 2: half of the doubt for each.
+    # Both means are sampled, from values with a range of 2: half of the error probability each.
     errors = [
         2 * sampling_error(int(part), int(size)) for part, size in zip(kept, sizes, strict=True)
     ]
@@ -190,8 +194,8 @@ def _mean_margins(
             work.advance(len(rows))
     if lowest < -1 - 1e-6 or highest > 1 + 1e-6:
         warnings.warn(
-            f"similarity gave values from {lowest:.4g} to {highest:.4g}, but margins mean "
-            "something only for values in [-1, 1]: use 'ranked', 'naive' or form='rank'.",
+            f"similarity gave values from {lowest:.4g} to {highest:.4g}, but margins are "
+            "meaningful only for values in [-1, 1]: use 'ranked', 'naive' or form='rank'.",
             stacklevel=3,
         )
     counts = np.bincount(labels[sampled], minlength=n_classes)

@@ -26,7 +26,7 @@ from likewise.metrics import (
     recall_at,
     reciprocal_rank,
 )
-from likewise.similarities import Matches, Similarity, as_similarity, best_items, matches_of
+from likewise.similarities import Matches, Similarity, as_similarity, best_items, to_matches
 
 # row numbers of queries, and the values of each measure for them
 Measured: TypeAlias = tuple[np.ndarray, dict[str, np.ndarray]]
@@ -339,7 +339,7 @@ def _ranking(
     """
     scorer, dtype = similarity._scorer(queries, items)
     best = best_items(scorer, n_ranks, own_rows=own_rows)
-    return matches_of(best, n_ranks, scorer.n_items, own_rows, dtype).ids
+    return to_matches(best, n_ranks, scorer.n_items, own_rows, dtype).ids
 
 
 def report_of(

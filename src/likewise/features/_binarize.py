@@ -1,14 +1,14 @@
-"""Columns as booleans: above the median or not."""
+"""Binarization of columns at their medians."""
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.sparsefuncs import csc_median_axis_0, min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from likewise._validation import is_sparse
+from likewise._validation import Rows, is_sparse
 
 _FLOATS = [np.float64, np.float32]
 
@@ -16,8 +16,8 @@ _FLOATS = [np.float64, np.float32]
 class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Turn each column into 1 where it is above its median, else 0.
 
-    Where the median is also the column's maximum, values equal to it become 1: otherwise nothing
-    would. A column that is constant becomes 1 everywhere, and a warning says so.
+    If the median is also the column's maximum, values equal to it become 1. A constant column
+    becomes 1 everywhere, with a warning.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Sparse rows stay sparse, as far as zero becomes 0: which it does where the median is not
-    negative, nor zero the maximum.
+    Sparse rows stay sparse as far as zeros become 0: in columns whose median is not negative and
+    whose maximum is not zero.
 
     Examples
     --------
@@ -40,46 +40,46 @@ class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [1., 1.]])
     """
 
-    def fit(self, X: Any, y: Any = None) -> "MedianBinarizer":
-        """Find the medians.
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Compute the medians.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
-        y : not used
+        y : ignored
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)
         if is_sparse(X):
             medians = csc_median_axis_0(X.tocsc())
-            least, most = min_max_axis(X, axis=0)
+            minima, maxima = min_max_axis(X, axis=0)
         else:
-            medians, least, most = np.median(X, axis=0), X.min(axis=0), X.max(axis=0)
-        constant = np.flatnonzero(least == most)
+            medians, minima, maxima = np.median(X, axis=0), X.min(axis=0), X.max(axis=0)
+        constant = np.flatnonzero(minima == maxima)
         if len(constant):
             warnings.warn(
                 f"{len(constant)} of {X.shape[1]} columns of X are constant, the first of them "
-                f"column {constant[0]}: they become 1 in every row and say nothing.",
+                f"column {constant[0]}: they become 1 in every row.",
                 stacklevel=2,
             )
         self.medians_ = medians.astype(np.float64)
-        self.at_maximum_ = medians == most
+        self.at_maximum_ = medians == maxima
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Return 1 and 0, in the type of `X`; CSR where `X` is sparse."""
+    def transform(self, X: Any) -> Rows:
+        """Return ones and zeros in the dtype of `X`; CSR if `X` is sparse."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
         if not is_sparse(X):
             return self._is_one(X, slice(None)).astype(X.dtype)
-        # Of what zero becomes, and by how much the stored values differ from that.
+        # Stored values are relative to what a zero becomes.
         columns = np.arange(X.shape[1])
-        of_zero = self._is_one(np.zeros(X.shape[1], X.dtype), columns).astype(X.dtype)
-        found = X.copy()
-        found.data = self._is_one(X.data, X.indices).astype(X.dtype) - of_zero[X.indices]
-        if of_zero.any():
-            found = found + type(X)(np.broadcast_to(of_zero, X.shape))
-        found.eliminate_zeros()
-        return found
+        zero_value = self._is_one(np.zeros(X.shape[1], X.dtype), columns).astype(X.dtype)
+        binary = X.copy()
+        binary.data = self._is_one(X.data, X.indices).astype(X.dtype) - zero_value[X.indices]
+        if zero_value.any():
+            binary = binary + type(X)(np.broadcast_to(zero_value, X.shape))
+        binary.eliminate_zeros()
+        return binary
 
     def _is_one(self, values: np.ndarray, columns: Any) -> np.ndarray:
         medians, at_maximum = self.medians_[columns], self.at_maximum_[columns]

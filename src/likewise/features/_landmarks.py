@@ -1,7 +1,7 @@
-"""Similarity to landmarks as features, beside the features that rows have by themselves."""
+"""Similarities to landmarks as features, beside the native features of rows."""
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -13,9 +13,11 @@ from likewise._files import check_place, write_npy
 from likewise._progress import LongWork, show_progress
 from likewise._threads import limit_threads
 from likewise._validation import (
+    Rows,
     check_choice,
     check_labels,
     check_number,
+    check_square,
     check_whole_number,
     is_sparse,
     n_rows,
@@ -32,43 +34,42 @@ from likewise.similarities import (
 )
 
 _FLOATS = [np.float64, np.float32]
-_LANDMARKS_LOOKED_AT = 50
+_LANDMARKS_CHECKED = 50
 _SELECT = ("random", "kmeans++", "per_class")
-_UNLABELLED = -1  # scikit-learn's convention
+_UNLABELED = -1  # scikit-learn's convention
 
 
 class LandmarkFeatures(TransformerMixin, BaseEstimator):
-    """Map x to (x, K(x, x₁), …, K(x, x_d)): its own features and its similarity to landmarks.
+    """Map x to (x, K(x, x₁), …, K(x, x_d)): its native features and its similarities to landmarks.
 
     Landmarks are drawn from all rows given to `fit`, which needs no labels; a linear classifier on
-    the result is then trained on the labelled rows (Balcan and Blum, 2006; Rwebangira and Blum,
+    the result is then trained on the labeled rows (Balcan and Blum, 2006; Rwebangira and Blum,
     2009). K need not be symmetric, nor a kernel, and rows may be any objects.
 
     Parameters
     ----------
     similarity : {"ranked", "naive"}, str, Similarity or callable, default="ranked"
-        K, with values in [−1, 1]. ``"ranked"``: `likewise.Ranked` among the rows of `fit`.
-        ``"naive"``: 1/(1 + d). A name that `likewise.as_similarity` knows. A callable on two
-        objects is K itself: larger for what is more alike.
+        K, with values in [−1, 1]. ``"ranked"`` is `likewise.Ranked` among the rows of `fit`,
+        ``"naive"`` is 1/(1 + d); the rest is as in `likewise.as_similarity`. A function of two
+        objects is K itself, larger for more similar ones.
     n_landmarks : int, default=200
-        As many as there are rows, with a warning, where that is fewer.
+        Number of landmarks; limited to the number of rows, with a warning.
     select : {"random", "kmeans++", "per_class"}, default="random"
-        ``random``: every row is as likely. ``kmeans++``: each landmark far from those before,
-        with a probability that grows with the squared distance to the nearest. ``per_class``: as
-        many of each class, of rows that have a label.
+        ``random``: uniformly. ``kmeans++``: with a probability proportional to the squared distance
+        to the nearest landmark so far. ``per_class``: equally many labeled rows of each class.
     boolean : float or sequence of float, optional
-        Instead of K, 1 for the landmarks among this share of the rows of `fit` nearest to x, else
-        0. Of several shares each has its own columns.
+        Instead of K, 1 for landmarks among this share of the rows of `fit` nearest to x, otherwise
+        0. Each share has its own columns.
     keep_native : bool or "auto", default="auto"
-        Put x before its similarities; auto: where x is numbers.
-    base : str, Similarity or fitted learner, default="euclidean"
-        What ``"ranked"`` and ``"naive"`` are made of, such as ``lw.LMNN().fit(X, y).similarity_``
-        or ``lw.from_distance(...)``.
+        Whether the features include x itself; auto: if x is numeric.
+    base : str, Similarity, callable or fitted learner, default="euclidean"
+        The similarity underlying ``"ranked"`` and ``"naive"``, such as
+        ``lw.LMNN().fit(X, y).similarity_`` or ``lw.from_distance(...)``.
     sample_size : int, optional
-        Count ranks among so many of the rows, drawn at random; among all by default.
-        `rank_error_` says what that costs.
+        Compute ranks among this number of rows, drawn at random; among all by default.
+        `rank_error_` bounds the error.
     n_jobs : int, optional
-        Threads; as many as BLAS uses by default. Results do not depend on it.
+        Number of threads; as many as BLAS uses by default. Results do not depend on it.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show progress.
@@ -76,14 +77,13 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     landmarks_ : array, CSR or list
-        The landmarks: rows, or objects; column numbers where X is a precomputed matrix.
+        The landmarks: rows, or objects; column numbers of a precomputed matrix.
     landmark_rows_ : ndarray of shape (n_landmarks,)
-        Which rows of `fit` they are.
+        Their row numbers in `fit`.
     similarity_ : Similarity
         K; with `boolean` always a `Ranked`.
     rank_error_ : float
-        By how much a ranked K is off at most, with probability 0.95, because of `sample_size`; 0
-        without.
+        Bound, with probability 0.95, of the error of a ranked K due to `sample_size`; 0 without.
     n_features_in_ : int
     n_features_out_ : int
 
@@ -121,15 +121,15 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> "LandmarkFeatures":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the landmarks.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features), a frame, or a list of objects
-            All rows there are, labelled or not.
+            All available rows, labeled or not.
         y : array of shape (n_rows,), optional
-            Only for ``select="per_class"``; rows labelled −1 have no label.
+            Only for ``select="per_class"``; −1 for unlabeled rows.
         """
         self._check_parameters()
         compared = self._compared()
@@ -137,17 +137,15 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             y = backend.labels(y, "y")
         rows = self._check_rows(X, compared, reset=True)
         keeps_native = self._is_native_kept(rows, compared)
-        if compared.takes == "matrix" and rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                f"X must be a square matrix of rows with rows, but has shape {rows.shape}."
-            )
+        if compared.takes == "matrix":
+            check_square(rows, "X")
         items = np.arange(n_rows(rows)) if compared.takes == "matrix" else rows
         random = check_random_state(self.random_state)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             chosen = self._choose(rows, items, y, compared, random)
             similarity, error = self._similarity_among(items, random)
             if not isinstance(similarity, Ranked | Naive):
-                _warn_beyond_one(similarity, rows, items, chosen)
+                _warn_out_of_range(similarity, rows, items, chosen)
         self.landmarks_ = take(items, chosen)
         self.landmark_rows_ = chosen
         self.similarity_, self.rank_error_ = similarity, error
@@ -156,8 +154,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         self.n_features_out_ = n_native + len(chosen) * max(1, len(self._shares()))
         return self
 
-    def transform(self, X: Any, out: Any = None) -> Any:
-        """Return the features of each row: CSR where `X` is sparse and kept, else dense.
+    def transform(self, X: Any, out: Any = None) -> Rows:
+        """Return the features of each row: CSR if `X` is sparse and kept, otherwise dense.
 
         Parameters
         ----------
@@ -182,17 +180,17 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
     def _features(self, X: Any) -> Any:
         rows = self._check_rows(X, self.similarity_, reset=False)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            found = self._similarities(rows)
+            similarities = self._similarities(rows)
         if not self.keeps_native_:
-            return found
+            return similarities
         if is_sparse(rows):
             from scipy.sparse import csr_array, hstack
 
-            return hstack([rows, csr_array(found)], format="csr")
+            return hstack([rows, csr_array(similarities)], format="csr")
         native = np.asarray(rows)
-        if native.dtype != found.dtype:
-            native = native.astype(found.dtype)
-        return np.hstack([native, found])
+        if native.dtype != similarities.dtype:
+            native = native.astype(similarities.dtype)
+        return np.hstack([native, similarities])
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns: those of X, then landmark0, landmark1 and so on."""
@@ -215,14 +213,14 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def _similarities(self, rows: Any) -> np.ndarray:
-        """Return K of every row with every landmark, or which landmarks are near it."""
+        """Return K, or the booleans, of every row with every landmark."""
         shares = self._shares()
         if not shares:
             return self.similarity_.score(rows, self.landmarks_)
-        assert isinstance(self.similarity_, Ranked)  # with shares there is no other
+        assert isinstance(self.similarity_, Ranked)  # as `fit` ensures
         closer = self.similarity_.closer(rows, self.landmarks_)
         dtype = rows.dtype if self.similarity_.takes == "rows" else np.float64
-        # A share such as 0.07 is not what 7/100 is rounded to; that must not admit one row more.
+        # Tolerance for rounding: 0.07 and 7/100 may differ, which must not admit one row more.
         return np.hstack([(closer < share - 1e-12).astype(dtype) for share in shares])
 
     def _shares(self) -> tuple[float, ...]:
@@ -277,8 +275,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         has_native = is_table(rows, compared)
         if self.keep_native is True and not has_native:
             raise ValueError(
-                "keep_native is True, but X has no features of its own to keep: it must be a table "
-                "of numbers, and no precomputed matrix."
+                "keep_native is True, but X has no native features: it must be a table of numbers "
+                "and not a precomputed matrix."
             )
         return has_native if self.keep_native == "auto" else bool(self.keep_native)
 
@@ -294,27 +292,27 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             )
             wanted = n
         if self.select == "kmeans++":
-            return _far_apart(rows, items, wanted, compared, random)
+            return _kmeans_plus_plus(rows, items, wanted, compared, random)
         if self.select == "per_class":
             if y is None:
                 raise ValueError(
                     "select 'per_class' requires y to be passed, but the target y is None."
                 )
-            return _of_each_class(check_labels(y, "y", rows, "X"), wanted, random)
+            return _draw_per_class(check_labels(y, "y", rows, "X"), wanted, random)
         return random.permutation(n)[:wanted]
 
     def _similarity_among(
         self, items: Any, random: np.random.RandomState
     ) -> tuple[Similarity, float]:
-        """Return K, and by how much its ranks may be off."""
+        """Return K, and the bound of its error due to sampling."""
         n = n_rows(items)
         size = n if self.sample_size is None else min(self.sample_size, n)
         sample = items if size == n else take(items, np.sort(random.permutation(n)[:size]))
-        found = similarity_among(self.similarity, sample, self.base)
-        if self.boolean is not None and not isinstance(found, Ranked):
-            found = Ranked(sample, found)
-        is_sampled = isinstance(found, Ranked) and found is not self.similarity
-        return found, 2 * sampling_error(size, n) if is_sampled else 0.0
+        similarity = similarity_among(self.similarity, sample, self.base)
+        if self.boolean is not None and not isinstance(similarity, Ranked):
+            similarity = Ranked(sample, similarity)
+        is_sampled = isinstance(similarity, Ranked) and similarity is not self.similarity
+        return similarity, 2 * sampling_error(size, n) if is_sampled else 0.0
 
     @property
     def _n_features_out(self) -> int:
@@ -327,30 +325,30 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         try:
             takes = self._compared().takes
         except (TypeError, ValueError):
-            return tags  # `fit` will say what is wrong with it
+            return tags  # `fit` reports the error
         tags.input_tags.sparse = takes == "rows"
         tags.input_tags.pairwise = takes == "matrix"
         tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
         return tags
 
 
-def transform_block(X: Any, fitted: LandmarkFeatures) -> Any:
+def transform_block(X: Any, fitted: LandmarkFeatures) -> Rows:
     """Return the features of a block of rows, in this process."""
     with use_backend(None):
         return fitted.transform(X)
 
 
 def is_table(rows: Any, compared: Similarity) -> bool:
-    """Tell whether rows, as they were checked, have numbers as features of their own."""
+    """Return whether checked rows have numbers as native features."""
     if compared.takes != "objects":
         return compared.takes == "rows"
     return isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "fiub"
 
 
-def _far_apart(
+def _kmeans_plus_plus(
     rows: Any, items: Any, wanted: int, compared: Similarity, random: np.random.RandomState
 ) -> np.ndarray:
-    """Draw rows with a probability that grows with the squared distance to those drawn before."""
+    """Draw rows as k-means++ does: by the squared distance to the nearest row drawn before."""
     if not compared.has_distance:
         raise ValueError(
             f"select 'kmeans++' needs a distance, but {compared!r} has none: use 'random'."
@@ -367,21 +365,21 @@ def _far_apart(
             if total > 0:
                 drawn = int(np.searchsorted(nearest.cumsum(), random.uniform() * total, "right"))
                 drawn = min(drawn, int(np.flatnonzero(nearest)[-1]))
-            else:  # what is left are doubles of landmarks
+            else:  # the remaining rows are duplicates of landmarks
                 drawn = int(random.choice(np.setdiff1d(np.arange(n), chosen)))
             chosen.append(drawn)
             work.advance()
     return np.array(chosen)
 
 
-def _of_each_class(y: np.ndarray, wanted: int, random: np.random.RandomState) -> np.ndarray:
-    """Draw as many labelled rows of each class, as far as they go."""
-    labelled = is_labelled(y)
-    if not labelled.any():
+def _draw_per_class(y: np.ndarray, wanted: int, random: np.random.RandomState) -> np.ndarray:
+    """Draw equally many labeled rows of each class, as far as available."""
+    labeled = is_labeled(y)
+    if not labeled.any():
         raise ValueError("y has no labels, only -1; select 'per_class' needs some.")
-    classes = np.unique(y[labelled])
-    queues = [random.permutation(np.flatnonzero(labelled & (y == label))) for label in classes]
-    # In turns: the first of every class, the second of every class, and so on.
+    classes = np.unique(y[labeled])
+    queues = [random.permutation(np.flatnonzero(labeled & (y == label))) for label in classes]
+    # Round-robin: the first row of every class, the second of every class, and so on.
     turns = [queue[turn] for turn in range(max(map(len, queues))) for queue in queues
              if turn < len(queue)]  # fmt: skip
     if len(turns) < wanted:
@@ -393,20 +391,20 @@ def _of_each_class(y: np.ndarray, wanted: int, random: np.random.RandomState) ->
     return np.array(turns[:wanted])
 
 
-def is_labelled(y: np.ndarray) -> np.ndarray:
-    """Tell which rows have a label: not those with −1."""
+def is_labeled(y: np.ndarray) -> np.ndarray:
+    """Return a mask of the labeled rows: those whose label is not −1."""
     if y.dtype.kind in "US":
         return np.ones(len(y), dtype=bool)
-    return np.asarray(y != _UNLABELLED)
+    return np.asarray(y != _UNLABELED)
 
 
-def _warn_beyond_one(similarity: Similarity, rows: Any, items: Any, chosen: np.ndarray) -> None:
-    """Warn of a similarity whose values leave [−1, 1], for which the theory does not hold."""
-    few = chosen[:_LANDMARKS_LOOKED_AT]
-    seen = similarity.score(take(rows, few), take(items, few))
-    if seen.min() < -1 - 1e-6 or seen.max() > 1 + 1e-6:
+def _warn_out_of_range(similarity: Similarity, rows: Any, items: Any, chosen: np.ndarray) -> None:
+    """Warn of values outside [−1, 1], for which the theory does not hold."""
+    few = chosen[:_LANDMARKS_CHECKED]
+    scores = similarity.score(take(rows, few), take(items, few))
+    if scores.min() < -1 - 1e-6 or scores.max() > 1 + 1e-6:
         warnings.warn(
-            f"similarity gave values from {seen.min():.4g} to {seen.max():.4g}, but landmarks need "
-            "values in [-1, 1]: use 'ranked' or 'naive' with base=..., or scale it.",
+            f"similarity gave values from {scores.min():.4g} to {scores.max():.4g}, but landmarks "
+            "need values in [-1, 1]: use 'ranked' or 'naive' with base=..., or scale it.",
             stacklevel=3,
         )

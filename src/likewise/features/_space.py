@@ -1,7 +1,7 @@
-"""Dissimilarities to prototypes as features, for any classifier that wants vectors."""
+"""Distances to prototypes as features, for any classifier of vectors."""
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -17,23 +17,23 @@ _FLOATS = [np.float64, np.float32]
 
 
 class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Map x to (d(x, p₁), …, d(x, p_m)), its dissimilarities to prototypes.
+    """Map x to (d(x, p₁), …, d(x, p_m)), its distances to prototypes.
 
-    After Pekalska and Duin, who put a regularised normal classifier on it; with `width` the map of
-    Balcan and Blum, exp(−d²/σ²), for a linear support vector machine.
+    After Pekalska and Duin, for a regularized normal classifier; with `width` the map exp(−d²/σ²)
+    of Balcan and Blum, for a linear support vector machine.
 
     Parameters
     ----------
-    dissimilarity : str, callable or Dissimilarity, default="euclidean"
+    dissimilarity : str, callable, Similarity or fitted estimator, default="euclidean"
         As in `likewise.DBoost`.
     n_prototypes : int, optional
-        How many rows are drawn as prototypes; all by default, and all, with a warning, where there
-        are fewer.
+        Number of rows drawn as prototypes; all by default. Limited to the number of rows, with a
+        warning.
     width : float, optional
-        Give exp(−d²/σ²) instead of d, with σ so many times the median of the training rows'
-        dissimilarities.
+        Use exp(−d²/σ²) instead of d, with σ this multiple of the median dissimilarity of the
+        training rows to the prototypes.
     n_jobs : int, optional
-        Threads; as many as BLAS uses by default. Results do not depend on it.
+        Number of threads; as many as BLAS uses by default. Results do not depend on it.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show progress.
@@ -41,9 +41,10 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     Attributes
     ----------
     prototypes_ : ndarray of int
-        Which rows of `fit` they are, ascending.
-    items_ : these rows or objects; of a precomputed matrix their numbers
-    dissimilarity_ : Dissimilarity
+        Row numbers of the prototypes in `fit`, ascending.
+    items_ : rows or objects
+        The prototypes; their numbers for a precomputed matrix.
+    dissimilarity_ : Similarity
     sigma_ : float or None
     n_features_in_ : int
 
@@ -78,7 +79,7 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> "DissimilaritySpace":
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the prototypes.
 
         Parameters
@@ -115,7 +116,7 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         Parameters
         ----------
-        X : as in `fit`; of a precomputed matrix a column for each training row
+        X : as in `fit`; a precomputed matrix has a column for each training row
         """
         check_is_fitted(self)
         X = self._check_rows(X, self.dissimilarity_)

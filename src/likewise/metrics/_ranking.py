@@ -1,7 +1,7 @@
-"""Measures of a ranking, for each query.
+"""Ranking measures, per query.
 
 All take `gains`, an array of shape (n_queries, depth): the grade of the item at each rank, best
-rank first, 0 for an item that is not relevant. What lies beyond the depth counts as not found.
+rank first, 0 for irrelevant items. Relevant items beyond the depth count as not retrieved.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def recall_at(gains: np.ndarray, k: int, n_relevant: np.ndarray) -> np.ndarray:
 
 
 def reciprocal_rank(gains: np.ndarray) -> np.ndarray:
-    """Return 1 / rank of the first relevant item, 0 where there is none.
+    """Return 1 / rank of the first relevant item, 0 if there is none.
 
     Examples
     --------
@@ -50,13 +50,13 @@ def average_precision(gains: np.ndarray, n_relevant: np.ndarray) -> np.ndarray:
     array([0.833])
     """
     relevant = gains > 0
-    found = np.cumsum(relevant, axis=1)
-    precision = found / np.arange(1, gains.shape[1] + 1)
+    n_retrieved = np.cumsum(relevant, axis=1)
+    precision = n_retrieved / np.arange(1, gains.shape[1] + 1)
     return np.where(relevant, precision, 0).sum(axis=1) / n_relevant
 
 
 def ndcg_at(gains: np.ndarray, k: int, ideal: np.ndarray) -> np.ndarray:
-    """Return the discounted gain of the first `k` beside that of the best possible ranking.
+    """Return the discounted gain of the first `k`, relative to that of the best ranking.
 
     The gain is the grade itself and the discount log₂(rank + 1), as in trec_eval.
 
@@ -78,5 +78,5 @@ def ndcg_at(gains: np.ndarray, k: int, ideal: np.ndarray) -> np.ndarray:
 
 def _discounted(gains: np.ndarray) -> np.ndarray:
     discounts = np.log2(np.arange(2, gains.shape[1] + 2))
-    # Not a matrix product, whose rounding depends on the other rows and on the threads.
+    # Not a matrix product: its rounding depends on the other rows and on the threads.
     return (gains / discounts).sum(axis=1)

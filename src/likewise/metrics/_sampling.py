@@ -1,4 +1,4 @@
-"""How far a mean over a sample may be from the mean over all."""
+"""Sampling error of a mean."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from likewise._validation import check_number, check_whole_number
 def sampling_error(
     n_sampled: int, n_all: int, *, span: float = 1.0, confidence: float = 0.95
 ) -> float:
-    """Return by how much a sample's mean is off at most, with the given probability.
+    """Return a bound of the error of a sample's mean that holds with the given probability.
 
-    The bound of Hoeffding and Serfling (1974) for draws without replacement; nothing is assumed of
-    the values but their span.
+    The bound of Hoeffding and Serfling (1974) for draws without replacement, which assumes only the
+    range of the values.
 
     Parameters
     ----------
     n_sampled, n_all : int
-        How many were drawn, and of how many.
+        Number of values drawn, and of all values.
     span : float, default=1.0
-        The largest possible value less the smallest.
+        The largest possible value minus the smallest.
     confidence : float, default=0.95
 
     Examples
@@ -34,5 +34,5 @@ def sampling_error(
         raise ValueError(f"confidence must lie between 0 and 1, but {confidence} was given.")
     if n_sampled == n_all:
         return 0.0
-    left_out = 1 - (n_sampled - 1) / n_all
-    return float(span * np.sqrt(left_out * np.log(2 / (1 - confidence)) / (2 * n_sampled)))
+    not_sampled = 1 - (n_sampled - 1) / n_all
+    return float(span * np.sqrt(not_sampled * np.log(2 / (1 - confidence)) / (2 * n_sampled)))

@@ -1,4 +1,4 @@
-"""nDCG of items that were seen in training and of new ones, apart."""
+"""nDCG of items seen in training and of new items, separately."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ def ndcg_seen_new(
 ) -> np.ndarray:
     """Return nDCG@k of every query over all relevant items, over seen ones, and over new ones.
 
-    For seen ones the new relevant items are left out of the ranking, and the other way round;
-    items that are not relevant stay.
+    For seen items, new relevant items are left out of the ranking, and vice versa; irrelevant items
+    stay.
 
     Parameters
     ----------
@@ -25,14 +25,14 @@ def ndcg_seen_new(
     grades : array of shape (n_relevant,)
         Above 0.
     ranks : int array of shape (n_relevant,)
-        How many items rank above it.
+        The number of items ranked above it.
     seen : bool array of shape (n_relevant,)
     n_queries : int
     k : int, default=10
 
     Returns
     -------
-    array of shape (3, n_queries) : NaN where there is nothing of a kind to find
+    array of shape (3, n_queries) : NaN for queries without relevant items of a kind
 
     Examples
     --------
@@ -57,7 +57,7 @@ def random_order_ndcg(
     n_items: int,
     k: int = _CUT_OFF,
 ) -> np.ndarray:
-    """Return the expectation of `ndcg_seen_new` where the items are in random order.
+    """Return the expectation of `ndcg_seen_new` for items in random order.
 
     Examples
     --------
@@ -82,23 +82,23 @@ def _kinds(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _ranks_among(rows: np.ndarray, ranks: np.ndarray, kind: np.ndarray) -> np.ndarray:
-    """Return the ranks of one kind of relevant items where the other kind is left out."""
-    order = np.lexsort((~kind, ranks, rows))  # an item of equal rank is not above
+    """Return the ranks of one kind of relevant items without the other kind."""
+    order = np.lexsort((~kind, ranks, rows))  # an item of equal rank is not above it
     others = np.cumsum(~kind[order])
     begins = np.searchsorted(rows[order], rows[order])  # of the query's first relevant item
     above = others - np.append(0, others)[begins]
-    left = np.empty(len(ranks), dtype=np.int64)
-    left[order] = ranks[order] - above
-    return left[kind]
+    remaining = np.empty(len(ranks), dtype=np.int64)
+    remaining[order] = ranks[order] - above
+    return remaining[kind]
 
 
 def _ndcg(
     rows: np.ndarray, grades: np.ndarray, discounts: np.ndarray, n_queries: int, k: int
 ) -> np.ndarray:
-    """Return the sum of discounted grades of every query beside that of the best ranking."""
+    """Return the sum of discounted grades of every query, relative to that of the best ranking."""
     ideal = np.lexsort((-grades, rows))
-    places = np.arange(len(rows)) - np.searchsorted(rows[ideal], rows[ideal])
-    best = np.bincount(rows[ideal], grades[ideal] * _discounts(places, k), minlength=n_queries)
+    positions = np.arange(len(rows)) - np.searchsorted(rows[ideal], rows[ideal])
+    best = np.bincount(rows[ideal], grades[ideal] * _discounts(positions, k), minlength=n_queries)
     gained = np.bincount(rows, grades * discounts, minlength=n_queries)
     return np.divide(gained, best, out=np.full(n_queries, np.nan), where=best > 0)
 

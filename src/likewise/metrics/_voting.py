@@ -1,23 +1,21 @@
-"""How neighbours decide on a class."""
+"""Voting rules of nearest neighbors."""
 
 import numpy as np
 
 
 def majority_votes(labels: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the votes of each row's neighbourhood, made smaller until one class leads.
-
-    A tie drops the farthest neighbour; one alone cannot tie.
+    """Return the shares of votes of each row's neighbors; ties drop the farthest one.
 
     Parameters
     ----------
     labels : (n_rows, k) int array
-        Labels of the neighbours from 0, nearest first.
+        Labels of the neighbors from 0, nearest first.
     n_classes : int
 
     Returns
     -------
     (n_rows, n_classes) float array
-        The share of each class in the neighbourhood that decided.
+        The share of each class among the neighbors that remain.
 
     Examples
     --------
@@ -26,11 +24,11 @@ def majority_votes(labels: np.ndarray, n_classes: int) -> np.ndarray:
            [0.        , 1.        , 0.        ]])
     """
     n_rows, k = labels.shape
-    everyone = np.arange(n_rows)
+    rows = np.arange(n_rows)
     votes = np.zeros((n_rows, n_classes))
-    np.add.at(votes, (np.repeat(everyone, k), labels.ravel()), 1)
+    np.add.at(votes, (np.repeat(rows, k), labels.ravel()), 1)
 
-    tied = everyone
+    tied = rows
     sizes = np.full(n_rows, k)
     for size in range(k, 1, -1):
         leaders = votes[tied] == votes[tied].max(axis=1, keepdims=True)

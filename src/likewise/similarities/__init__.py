@@ -35,10 +35,10 @@ from likewise.similarities._search import (
     Best,
     BlockScorer,
     best_items,
-    joined,
-    matches_of,
+    merge_best,
     rounding_bound,
     steady_map,
+    to_matches,
 )
 from likewise.similarities._transformed import Naive
 
@@ -72,10 +72,9 @@ __all__ = [
     "from_distance",
     "frozen_map",
     "inverse_lengths",
-    "joined",
     "lengths",
     "map_rows",
-    "matches_of",
+    "merge_best",
     "moved_items",
     "paired_products",
     "products",
@@ -85,6 +84,7 @@ __all__ = [
     "steady_map",
     "sums",
     "to_dense",
+    "to_matches",
     "to_unit_length",
     "underlying_similarity",
     "with_rows",

@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise import _files
 from likewise._execution import current_backend
-from likewise._validation import check_whole_number
+from likewise._validation import Rows, check_whole_number
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._matches import Matches
 from likewise.similarities._rows import one_row_each
@@ -41,11 +41,11 @@ class Similarity(ABC):
         """Whether score(a, b) = score(b, a) for all a and b."""
 
     @abstractmethod
-    def check_queries(self, Q: Any, name: str = "Q") -> Any:
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
         """Validate and convert queries; `name` is the argument's name in errors."""
 
     @abstractmethod
-    def check_items(self, P: Any, name: str = "P") -> Any:
+    def check_items(self, P: Any, name: str = "P") -> Rows:
         """Validate and convert items; `name` is the argument's name in errors."""
 
     @abstractmethod
@@ -178,7 +178,7 @@ class Foldable(Similarity):
         """The index metric that serves this similarity exactly for any items."""
 
     @abstractmethod
-    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Any:
+    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Rows:
         """Return the query vectors to search an index with.
 
         Parameters
@@ -190,7 +190,7 @@ class Foldable(Similarity):
         """
 
     @abstractmethod
-    def fold_items(self, P: Any, metric: Metric | None = None) -> Any:
+    def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
         """Return the item vectors to store in an index; parameters as in `fold_queries`."""
 
     @abstractmethod

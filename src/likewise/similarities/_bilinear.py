@@ -1,4 +1,4 @@
-"""A bilinear form between queries and items, as it is or normalised as cosine, Dice or Jaccard."""
+"""A bilinear form between queries and items, plain or normalized as cosine, Dice or Jaccard."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
@@ -45,15 +45,15 @@ Norm = Literal["none", "cosine", "dice", "jaccard"]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Bilinear(Foldable):
-    """s(q, p) = qᵀ W p / N(q, p). Queries and items may differ in kind and in width.
+    """s(q, p) = qᵀ W p / N(q, p), for queries and items that may differ in kind and width.
 
     Parameters
     ----------
     W : array of shape (n_query_features, n_item_features), (n_features,) or ()
-        The form; 1-D is a diagonal, a number that multiple of the identity of any width.
+        The form; 1-D for a diagonal, a number for that multiple of the identity, of any width.
     norm : {"none", "cosine", "dice", "jaccard"}, default="none"
-        N is 1; ‖q‖‖p‖; ‖q‖₁ + ‖p‖₁ for rows that are not negative; or ‖q‖₁ + ‖p‖₁ − qᵀp for rows
-        in [0, 1]. A score with N = 0 is 0.
+        N is 1; ‖q‖‖p‖; ‖q‖₁ + ‖p‖₁, for non-negative rows; or ‖q‖₁ + ‖p‖₁ − qᵀp, for rows in
+        [0, 1]. If N = 0, the score is 0.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Bilinear(Foldable):
     >>> s.score([[1.0, 1.0]], [[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     array([[1., 4.]])
 
-    The query alone is folded; the stored items stay as they are:
+    Only queries are folded; stored items do not change:
 
     >>> s.fold_queries([[1.0, 1.0]]), s.folded_metric
     (array([[1., 1., 2.]]), 'inner_product')
@@ -90,12 +90,12 @@ class Bilinear(Foldable):
 
     @property
     def n_query_features(self) -> int | None:
-        """Width of the queries; None where any will do."""
+        """Width of the queries; None for any width."""
         return self.W.shape[0] if self.W.ndim else None
 
     @property
     def n_item_features(self) -> int | None:
-        """Width of the items; None where any will do."""
+        """Width of the items; None for any width."""
         return self.W.shape[-1] if self.W.ndim else None
 
     @property
@@ -108,16 +108,16 @@ class Bilinear(Foldable):
     def score(self, Q: Any, P: Any) -> np.ndarray:
         """Return the score of every query with every item, as an (n_queries, n_items) array."""
         Q, P = self._check(Q, P)
-        return self._normalised(products(self._fold(Q), P), Q, P, products)
+        return self._normalized(products(self._fold(Q), P), Q, P, products)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
         """Return the score of query i with item i, as an (n_queries,) array."""
         Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
-        return self._normalised(paired_products(self._fold(Q), P), Q, P, paired_products)
+        return self._normalized(paired_products(self._fold(Q), P), Q, P, paired_products)
 
-    def _normalised(self, values: np.ndarray, Q: Rows, P: Rows, product: Any) -> np.ndarray:
-        """Divide qᵀWp by N. `values` has all pairs or one for each row; `product` multiplies so."""
+    def _normalized(self, values: np.ndarray, Q: Rows, P: Rows, product: Any) -> np.ndarray:
+        """Divide qᵀWp of all pairs, or of paired rows, by N; `product` multiplies likewise."""
         if self.norm == "none":
             return values
         size = lengths if self.norm == "cosine" else sums
@@ -132,7 +132,7 @@ class Bilinear(Foldable):
     def explain(
         self, q: Any, p: Any, query_names: Any = None, item_names: Any = None, top: int | None = 10
     ) -> Explanation:
-        """Say which feature pairs made the score: qᵢ Wᵢⱼ pⱼ / N, for values that are not zero.
+        """Break the score into feature pairs: qᵢ Wᵢⱼ pⱼ / N, for nonzero values.
 
         Parameters as in `Similarity.explain`.
         """
@@ -152,27 +152,27 @@ class Bilinear(Foldable):
             first = second = np.flatnonzero(query * item)
             weights = np.broadcast_to(self.W, query.shape)[first]
         values = query[first] * weights * item[second]
-        # N is the same for every term; dividing 1 by it also says what a zero N means.
-        values *= self._normalised(np.ones(1), q, p, paired_products)
+        # N is the same for every term; 1/N handles N = 0.
+        values *= self._normalized(np.ones(1), q, p, paired_products)
         return strongest(self.score_pairs(q, p)[0], values, first, second, names, top)
 
     @property
     def folded_metric(self) -> Metric:
-        """Inner product without a norm, cosine with the cosine's."""
-        self._refuse_unfoldable_norm()
+        """Inner product without a norm, cosine with the cosine norm."""
+        self._check_foldable()
         return "cosine" if self.norm == "cosine" else "inner_product"
 
-    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Any:
+    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Rows:
         """Return Wᵀq, which has the width of the items."""
         self._served_by(metric)
         return self._fold(self.check_queries(Q))
 
-    def fold_items(self, P: Any, metric: Metric | None = None) -> Any:
-        """Return the items as they are, where that serves; else scaled to unit length.
+    def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
+        """Return the items, unchanged if that is exact, otherwise scaled to unit length.
 
-        An index metric that sees lengths which the similarity does not see, or the other way
-        round, is exact only for items of unit length: with ``norm="cosine"`` they are scaled,
-        with ``norm="none"`` items of another length are refused.
+        An index metric is exact for any items only if it depends on their lengths as the
+        similarity does. Otherwise items need unit length: with ``norm="cosine"`` they are scaled,
+        with ``norm="none"`` items of other lengths are refused.
         """
         metric = self._served_by(metric)
         P = self.check_items(P)
@@ -185,35 +185,35 @@ class Bilinear(Foldable):
                     "is zero and has no unit length: use 'cosine' or 'inner_product'."
                 )
             return to_unit_length(P)
-        off = np.abs(lengths(P) - 1)
-        worst = int(off.argmax())
-        if off[worst] > 1e-3:
+        deviations = np.abs(lengths(P) - 1)
+        worst = int(deviations.argmax())
+        if deviations[worst] > 1e-3:
             raise NotFoldableError(
                 f"metric {metric!r} is exact for norm='none' only where items have unit length, "
-                f"but row {worst} of P is {off[worst]:.3g} off: use 'inner_product', or "
+                f"but row {worst} of P is {deviations[worst]:.3g} off: use 'inner_product', or "
                 "norm='cosine'."
             )
         return P
 
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
-        """Put what the index returned back on the scale of the similarity."""
+        """Convert values returned by the index to the scale of the similarity."""
         metric = self._served_by(metric)
         values = np.asarray(values)
         Q = self.check_queries(Q)
-        reach = lengths(self._fold(Q))[:, None]
+        query_lengths = lengths(self._fold(Q))[:, None]
         if metric == "cosine":
-            values = values * reach
+            values = values * query_lengths
         elif metric == "euclidean":  # |q' − p|² = |q'|² + 1 − 2 q'·p for items of unit length
-            values = (reach**2 + 1 - values**2) / 2
+            values = (query_lengths**2 + 1 - values**2) / 2
         return ratio(values, lengths(Q)[:, None]) if self.norm == "cosine" else values
 
     def _served_by(self, metric: Metric | None) -> Metric:
-        self._refuse_unfoldable_norm()
+        self._check_foldable()
         if metric is None:
             return self.folded_metric
         return cast(Metric, check_choice(metric, "metric", get_args(Metric)))
 
-    def _refuse_unfoldable_norm(self) -> None:
+    def _check_foldable(self) -> None:
         if self.norm in ("dice", "jaccard"):
             raise NotFoldableError(
                 f"norm {self.norm!r} does not fold into an index: use score or neighbors, or an "
@@ -221,11 +221,11 @@ class Bilinear(Foldable):
             )
 
     def check_queries(self, Q: Any, name: str = "Q") -> Rows:
-        """Return rows of the right width and range, finite, as an array or CSR."""
+        """Return finite rows of the right width and range, as an array or CSR."""
         return self._check_side(Q, name, self.n_query_features)
 
     def check_items(self, P: Any, name: str = "P") -> Rows:
-        """Return rows of the right width and range, finite, as an array or CSR."""
+        """Return finite rows of the right width and range, as an array or CSR."""
         return self._check_side(P, name, self.n_item_features)
 
     def _check_side(self, rows: Any, name: str, n_features: int | None) -> Rows:
@@ -262,24 +262,24 @@ class Bilinear(Foldable):
             Q.shape[0],
             P.shape[0],
             ready=lambda items: P[items],
-            score_block=lambda block, items: self._normalised(
+            score_block=lambda block, items: self._normalized(
                 steady_products(folded[block], items), Q[block], items, steady_products
             ),
         ), P.dtype
 
 
 def _check_range(rows: Rows, name: str, norm: Norm) -> None:
-    """Refuse values for which the norm is not defined: it could be zero or negative."""
+    """Raise an error for values for which the norm is not defined."""
     if norm not in ("dice", "jaccard"):
         return
     values = rows.data if is_sparse(rows) else rows
     if values.size == 0:
         return
-    least, most = values.min(), values.max()
-    if least < 0:
+    minimum, maximum = values.min(), values.max()
+    if minimum < 0:
         raise ValueError(
-            f"Negative values in data: {name} holds {least:.4g}, but norm {norm!r} is for values "
+            f"Negative values in data: {name} holds {minimum:.4g}, but norm {norm!r} needs values "
             "that are not negative."
         )
-    if norm == "jaccard" and most > 1:
-        raise ValueError(f"{name} holds {most:.4g}, but norm 'jaccard' is for values in [0, 1].")
+    if norm == "jaccard" and maximum > 1:
+        raise ValueError(f"{name} holds {maximum:.4g}, but norm 'jaccard' needs values in [0, 1].")

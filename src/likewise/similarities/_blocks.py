@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from likewise._threads import slices
-from likewise._validation import check_same_length, n_rows, take
+from likewise._validation import Rows, check_same_length, n_rows, take
 from likewise.similarities._base import Similarity
 from likewise.similarities._rows import common_dtype
 from likewise.similarities._search import BlockScorer, Scorer, exact_scores
@@ -35,11 +35,11 @@ class BlockSimilarity(Similarity):
         """Whether several threads may compute blocks."""
         return True
 
-    def check_items(self, P: Any, name: str = "P") -> Any:
+    def check_items(self, P: Any, name: str = "P") -> Rows:
         """Validate and convert items, by default as queries."""
         return self.check_queries(P, name)
 
-    def prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Rows:
         """Precompute from checked queries or items whatever all their blocks need."""
         return X
 

@@ -1,4 +1,4 @@
-"""Why a score is what it is: the terms that sum to it."""
+"""Explanation of a score by the terms that sum to it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Term(NamedTuple):
-    """What one feature of the query and one of the item add to a score."""
+    """The contribution of one query feature and one item feature to a score."""
 
     query_feature: str
     item_feature: str
@@ -18,15 +18,15 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The strongest terms of a score; iterating over it gives them.
+    """The strongest terms of a score, over which it iterates.
 
     Attributes
     ----------
     score : float
     terms : tuple of Term
-        Strongest first, whatever their sign.
+        Strongest first, by absolute value.
     rest : float
-        The sum of all terms that are not named.
+        The sum of all other terms.
     """
 
     score: float
@@ -43,17 +43,17 @@ class Explanation:
         return f"Explanation(score={self.score:.4g}, {len(self.terms)} terms, rest={self.rest:.4g})"
 
     def __str__(self) -> str:
-        lines = [f"{label:>40}  {value:+.4g}" for label, value in self._labelled()]
+        lines = [f"{label:>40}  {value:+.4g}" for label, value in self._labeled()]
         return "\n".join([f"score {self.score:.4g}", *lines])
 
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{escape(label)}</td><td style='text-align:right'>{value:+.4g}</td></tr>"
-            for label, value in self._labelled()
+            for label, value in self._labeled()
         )
         return f"<table><tr><th>score</th><th>{self.score:.4g}</th></tr>{rows}</table>"
 
-    def _labelled(self) -> Iterator[tuple[str, float]]:
+    def _labeled(self) -> Iterator[tuple[str, float]]:
         for query_feature, item_feature, contribution in self.terms:
             same = query_feature == item_feature
             yield query_feature if same else f"{query_feature} × {item_feature}", contribution
@@ -69,7 +69,7 @@ def strongest(
     names: tuple["Names", "Names"],
     top: int | None,
 ) -> Explanation:
-    """Name the `top` strongest of `contributions` and sum up the others.
+    """Return the `top` strongest of `contributions`, and the sum of the others.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def strongest(
 
 
 class Names:
-    """Names of features: the given ones, or x0, x1 and so on."""
+    """Names of features: the given ones, or x0, x1, and so on."""
 
     def __init__(self, given: Any, argument: str, n_features: int) -> None:
         self._given: Sequence[Any] | None = None if given is None else list(given)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise._validation import as_objects, call_on_pair
+from likewise._validation import Rows, as_objects, call_on_pair
 from likewise.similarities._blocks import BlockSimilarity, NamePair
 
 
@@ -47,7 +47,7 @@ class Function(BlockSimilarity):
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return f"Function({name}, is_distance={self.is_distance})"
 
-    def check_queries(self, Q: Any, name: str = "Q") -> Any:
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
         """Return a list or an array with at least one object."""
         return as_objects(Q, name)
 

@@ -30,7 +30,7 @@ class Mahalanobis(Foldable):
     Parameters
     ----------
     L : array of shape (n_components, n_features), (n_features,) or ()
-        The map; 1-D is a diagonal, a number that multiple of the identity of any width.
+        The map; 1-D for a diagonal, a number for that multiple of the identity, of any width.
 
     Examples
     --------
@@ -57,17 +57,17 @@ class Mahalanobis(Foldable):
 
     @property
     def n_features(self) -> int | None:
-        """Width of the rows; None where any will do."""
+        """Width of the rows; None for any width."""
         return self.L.shape[-1] if self.L.ndim else None
 
     @property
     def has_distance(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     @property
     def is_symmetric(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
@@ -75,11 +75,11 @@ class Mahalanobis(Foldable):
         Q, P = self._check(Q, P)
         dtype = common_dtype(Q, P)
         if not (is_sparse(Q) or is_sparse(P)):
-            # A distance does not see a common shift, and numbers are smallest around the mean.
+            # Distances are invariant to a common shift; rounding is smallest around the mean.
             shift = P.mean(axis=0, dtype=np.float64).astype(dtype)
             Q, P = Q - shift, P - shift
-        found = squared_distances(self._mapped(Q, dtype), self._mapped(P, dtype))
-        return np.negative(found, out=found)
+        squares = squared_distances(self._mapped(Q, dtype), self._mapped(P, dtype))
+        return np.negative(squares, out=squares)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
         """Return −d² of query i with item i, as an (n_queries,) array."""
@@ -91,9 +91,9 @@ class Mahalanobis(Foldable):
     def explain(
         self, q: Any, p: Any, query_names: Any = None, item_names: Any = None, top: int | None = 10
     ) -> Explanation:
-        """Say which pairs of feature differences made the score: −δᵢ Mᵢⱼ δⱼ with M = LᵀL.
+        """Break the score into pairs of feature differences: −δᵢ Mᵢⱼ δⱼ with M = LᵀL.
 
-        Both orders of a pair are one term. Parameters as in `Similarity.explain`.
+        Both orders of a pair form one term. Parameters as in `Similarity.explain`.
         """
         if top is not None:
             top = check_whole_number(top, "top")
@@ -101,16 +101,16 @@ class Mahalanobis(Foldable):
         names = Names(query_names, "query_names", q.shape[1])
         item_side = names if item_names is None else Names(item_names, "item_names", p.shape[1])
         gap = to_dense(q)[0].astype(np.float64) - to_dense(p)[0]
-        moved = np.flatnonzero(gap)
+        differing = np.flatnonzero(gap)
         if self.L.ndim < 2:
-            first = second = moved
-            values = -((np.broadcast_to(self.L, gap.shape)[moved] * gap[moved]) ** 2)
+            first = second = differing
+            values = -((np.broadcast_to(self.L, gap.shape)[differing] * gap[differing]) ** 2)
         else:
-            scaled = self.L[:, moved] * gap[moved]
+            scaled = self.L[:, differing] * gap[differing]
             terms = -(scaled.T @ scaled)
-            i, j = np.triu_indices(len(moved))
+            i, j = np.triu_indices(len(differing))
             values = np.where(i == j, 1, 2) * terms[i, j]
-            first, second = moved[i], moved[j]
+            first, second = differing[i], differing[j]
         score = self.score_pairs(q, p)[0]
         return strongest(score, values, first, second, (names, item_side), top)
 
@@ -123,14 +123,14 @@ class Mahalanobis(Foldable):
         """Euclidean: both sides are mapped."""
         return "euclidean"
 
-    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Any:
+    def fold_queries(self, Q: Any, metric: Metric | None = None) -> Rows:
         """Return Lq; for an inner-product index (Lq, 1)."""
         mapped = self._fold(Q, "Q")
         if self._served_by(metric) == "euclidean":
             return mapped
         return _with_column(mapped, np.ones(mapped.shape[0]))
 
-    def fold_items(self, P: Any, metric: Metric | None = None) -> Any:
+    def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
         """Return Lp; for an inner-product index (Lp, −|Lp|²/2)."""
         mapped = self._fold(P, "P")
         if self._served_by(metric) == "euclidean":
@@ -138,7 +138,7 @@ class Mahalanobis(Foldable):
         return _with_column(mapped, -paired_products(mapped, mapped) / 2)
 
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
-        """Turn Euclidean distances, or inner products, of folded rows into −d²."""
+        """Convert Euclidean distances, or inner products, of folded rows to −d²."""
         values = np.asarray(values)
         if self._served_by(metric) == "euclidean":
             return -(values**2)
@@ -154,11 +154,11 @@ class Mahalanobis(Foldable):
         )
 
     def check_queries(self, Q: Any, name: str = "Q") -> Rows:
-        """Return rows of the right width, finite, as an array or CSR."""
+        """Return finite rows of the right width, as an array or CSR."""
         return check_rows(Q, name, n_features=self.n_features)
 
     def check_items(self, P: Any, name: str = "P") -> Rows:
-        """Return rows of the right width, finite, as an array or CSR."""
+        """Return finite rows of the right width, as an array or CSR."""
         return self.check_queries(P, name)
 
     def _fold(self, rows: Any, name: str) -> Rows:

@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""Results of a search."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +13,10 @@ class Matches:
     Attributes
     ----------
     ids : ndarray of shape (n_queries, k)
-        Row numbers, or the ids under which the items were stored. Where fewer than k items were
-        available the array holds objects and the missing ones are None.
+        Row numbers, or the ids of stored items. If fewer than k items were available, the dtype is
+        object and missing items are None.
     scores : ndarray of shape (n_queries, k)
-        The similarity's own scores; −inf where there is no item.
+        Scores of the similarity; −inf for missing items.
     """
 
     ids: np.ndarray

@@ -1,4 +1,4 @@
-"""Offsets of judged items: they move stored vectors, and leave the similarity as it is."""
+"""Offsets of judged items: they move stored vectors, and do not change the similarity."""
 
 import numbers
 from collections import Counter
@@ -17,22 +17,22 @@ ItemId = int | str
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemOffsets:
-    """Directions in which judged items move towards the queries they are relevant to.
+    """Directions in which judged items move shifted the queries they are relevant to.
 
-    A judged item p with direction c becomes ‖p‖ · unit(unit(p) + γ c): its length stays. Only
-    stored items change, so that offsets are exact in every index; other items pass unchanged.
+    A judged item p with direction c becomes ‖p‖ · unit(unit(p) + γ c), which has the same length.
+    Only stored items change, so that offsets are exact in every index; other items stay the same.
 
     Parameters
     ----------
     ids : sequence of int or str
         The judged items; unique.
     directions : array or CSR of shape (n_judged, n_item_features)
-        c of each: n^(−1/2) Σ (t − t̄) over the queries that the item is relevant to, where t is the
-        query at the start, of unit length.
+        c of each item: n^(−1/2) Σ (t − t̄) over the queries that it is relevant to, where t is the
+        initial query, scaled to unit length.
     counts : array of shape (n_judged,)
-        n of each: the sum of its grades.
+        n of each item: the sum of its grades.
     gamma : float
-        γ, the length of a step.
+        γ, the step length.
     center : array of shape (n_item_features,)
         t̄, the mean of t over all judged queries.
 
@@ -99,10 +99,10 @@ class ItemOffsets:
         return int(self.directions.shape[1])
 
     def __contains__(self, identifier: object) -> bool:
-        return identifier in self._places
+        return identifier in self._positions
 
     def apply(self, ids: Sequence[ItemId], items: Any) -> Rows:
-        """Return the items as they are to be stored: judged ones moved, the others as they are.
+        """Return the items to store: judged ones moved, the others unchanged.
 
         Parameters
         ----------
@@ -113,20 +113,20 @@ class ItemOffsets:
         listed = check_item_ids(ids, "ids", unique=False)
         if len(listed) != items.shape[0]:
             raise ValueError(f"ids has {len(listed)} entries, but items has {items.shape[0]} rows.")
-        known = [(row, self._places[i]) for row, i in enumerate(listed) if i in self._places]
+        known = [(row, self._positions[i]) for row, i in enumerate(listed) if i in self._positions]
         if not known or self.gamma == 0:
             return items
-        rows, places = np.array(known).T
-        moved = moved_items(items[rows], self.directions[places], self.gamma)
+        rows, positions = np.array(known).T
+        moved = moved_items(items[rows], self.directions[positions], self.gamma)
         return with_rows(items, rows, moved)
 
     @cached_property
-    def _places(self) -> dict[ItemId, int]:
-        return {identifier: place for place, identifier in enumerate(self.ids)}
+    def _positions(self) -> dict[ItemId, int]:
+        return {identifier: position for position, identifier in enumerate(self.ids)}
 
 
 def moved_items(items: Rows, directions: Rows, gamma: float) -> Rows:
-    """Return ‖p‖ · unit(unit(p) + γ c), row by row, in the kind and precision of the items."""
+    """Return ‖p‖ · unit(unit(p) + γ c), row by row, in the format and precision of the items."""
     exact, steps = items.astype(np.float64), directions.astype(np.float64) * gamma
     length = lengths(exact)[:, None]
     if is_sparse(items):
@@ -134,12 +134,12 @@ def moved_items(items: Rows, directions: Rows, gamma: float) -> Rows:
 
         moved = to_unit_length(to_unit_length(exact) + csr_array(steps))
         return moved.multiply(length).tocsr().astype(items.dtype)
-    towards = to_unit_length(exact) + to_dense(steps)
-    return (towards * ratio(length, lengths(towards)[:, None])).astype(items.dtype)
+    shifted = to_unit_length(exact) + to_dense(steps)
+    return (shifted * ratio(length, lengths(shifted)[:, None])).astype(items.dtype)
 
 
 def with_rows(items: Rows, rows: np.ndarray, moved: Rows) -> Rows:
-    """Return a copy of the items with some rows exchanged, in a precision that holds both."""
+    """Return a copy of the items with some rows replaced, in their common precision."""
     if not is_sparse(items):
         out = items.astype(np.result_type(items, moved))
         out[rows] = moved
@@ -153,7 +153,7 @@ def with_rows(items: Rows, rows: np.ndarray, moved: Rows) -> Rows:
 
 
 def check_item_ids(ids: Any, name: str, *, unique: bool = True) -> tuple[ItemId, ...]:
-    """Return ids as plain whole numbers and text, each of them once unless `unique` is false."""
+    """Return ids as ints and strings; refuse repeated ids unless `unique` is false."""
     if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
         raise TypeError(f"{name} must be a list, one for each item, but {ids!r} was given.")
     listed = ids.tolist() if hasattr(ids, "tolist") else list(ids)
@@ -162,6 +162,6 @@ def check_item_ids(ids: Any, name: str, *, unique: bool = True) -> tuple[ItemId,
             raise TypeError(f"{name} must be whole numbers or text, but {identifier!r} was given.")
     checked = tuple(str(i) if isinstance(i, str) else int(i) for i in listed)
     if unique and len(set(checked)) < len(checked):
-        twice = Counter(checked).most_common(1)[0][0]
-        raise ValueError(f"{name} must be unique, but {twice!r} is given twice.")
+        repeated = Counter(checked).most_common(1)[0][0]
+        raise ValueError(f"{name} must be unique, but {repeated!r} is given twice.")
     return checked

@@ -148,11 +148,11 @@ class Ranked(Wrapped):
                 work.advance(part.stop - part.start)
         return shares
 
-    def check_queries(self, Q: Any, name: str = "Q") -> Any:
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
         """Validate queries as the underlying similarity does, with the width of S."""
         return self._check_width(self.similarity.check_queries(Q, name), name)
 
-    def check_items(self, P: Any, name: str = "P") -> Any:
+    def check_items(self, P: Any, name: str = "P") -> Rows:
         """Validate items as the underlying similarity does, with the width of S."""
         return self._check_width(self.similarity.check_items(P, name), name)
 

@@ -1,4 +1,4 @@
-"""Arithmetic on dense or CSR rows, and on maps that are a number, a diagonal or a matrix."""
+"""Arithmetic on dense or CSR rows, with maps that are numbers, diagonals or matrices."""
 
 from typing import Any
 
@@ -10,10 +10,9 @@ _PAIRS_AT_A_TIME = 4096
 
 
 def frozen_map(values: Any, name: str) -> np.ndarray:
-    """Return a read-only array of 0, 1 or 2 dimensions that nobody else can change.
+    """Return a read-only array of 0, 1 or 2 dimensions.
 
-    An array that is read-only already is taken as it is, so that a learner can hand over a large
-    one without a copy.
+    An array that is already read-only is not copied, so that learners can hand over large ones.
     """
     try:
         array = np.asarray(values)
@@ -46,12 +45,12 @@ def frozen_rows(rows: Rows) -> Rows:
 
 
 def common_dtype(*rows: Rows) -> np.dtype:
-    """Return float32 where all rows are float32, else float64."""
+    """Return float32 if all rows are float32, otherwise float64."""
     return np.result_type(*(part.dtype for part in rows))
 
 
 def map_rows(rows: Rows, linear: np.ndarray) -> Rows:
-    """Return ``rows @ linear``; a number or a diagonal keeps CSR rows sparse."""
+    """Return ``rows @ linear``; with a number or a diagonal, CSR rows stay sparse."""
     if linear.ndim == 2:
         return rows @ linear
     if linear.ndim == 0 and linear == 1:
@@ -62,8 +61,8 @@ def map_rows(rows: Rows, linear: np.ndarray) -> Rows:
 def products(left: Rows, right: Rows) -> np.ndarray:
     """Return the inner product of every row of `left` with every row of `right`, dense."""
     if is_sparse(left):
-        found = left @ right.T
-        return found.toarray() if is_sparse(found) else found
+        product = left @ right.T
+        return product.toarray() if is_sparse(product) else product
     return np.ascontiguousarray((right @ left.T).T) if is_sparse(right) else left @ right.T
 
 
@@ -82,7 +81,7 @@ def lengths(rows: Rows) -> np.ndarray:
 
 
 def sums(rows: Rows) -> np.ndarray:
-    """Return the sum of every row: the 1-norm of rows that are not negative."""
+    """Return the sum of every row: the 1-norm of non-negative rows."""
     return np.asarray(rows.sum(axis=1)).ravel()
 
 
@@ -93,7 +92,7 @@ def inverse_lengths(rows: Rows) -> np.ndarray:
 
 
 def to_unit_length(rows: Rows) -> Rows:
-    """Return the rows divided by their length; a zero row stays zero."""
+    """Return the rows divided by their lengths; zero rows stay zero."""
     inverse = inverse_lengths(rows)
     return rows.multiply(inverse).tocsr() if is_sparse(rows) else rows * inverse
 
@@ -104,23 +103,23 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def squared_distances(left: Rows, right: Rows) -> np.ndarray:
-    """Return |l − r|² of every pair of rows, accurate also where the rows nearly coincide.
+    """Return |l − r|² of every pair of rows, accurate even if the rows nearly coincide.
 
-    |l|² + |r|² − 2 l·r comes from one matrix product, and loses digits where it is small beside
-    its terms. Those few entries are computed again from the difference of the rows.
+    |l|² + |r|² − 2 l·r needs only one matrix product, but suffers from cancellation if it is small
+    relative to its terms. These entries are recomputed from the difference of the rows.
     """
     square_left, square_right = paired_products(left, left), paired_products(right, right)
-    found = products(left, right)
-    found *= -2
-    found += square_left[:, None]
-    found += square_right
-    lost = np.sqrt(np.finfo(found.dtype).eps) * (square_left[:, None] + square_right)
-    at_left, at_right = np.nonzero(found <= lost)
+    squares = products(left, right)
+    squares *= -2
+    squares += square_left[:, None]
+    squares += square_right
+    inaccurate = np.sqrt(np.finfo(squares.dtype).eps) * (square_left[:, None] + square_right)
+    at_left, at_right = np.nonzero(squares <= inaccurate)
     for start in range(0, len(at_left), _PAIRS_AT_A_TIME):
         i, j = (at[start : start + _PAIRS_AT_A_TIME] for at in (at_left, at_right))
         gap = to_dense(left[i]) - to_dense(right[j])
-        found[i, j] = paired_products(gap, gap)
-    return found
+        squares[i, j] = paired_products(gap, gap)
+    return squares
 
 
 def to_dense(rows: Rows) -> np.ndarray:
@@ -129,14 +128,14 @@ def to_dense(rows: Rows) -> np.ndarray:
 
 
 def described(linear: np.ndarray) -> str:
-    """Return a map in a few characters, for one-line representations."""
+    """Return a short description of a map, for `repr`."""
     if linear.ndim == 0:
         return str(linear.item())
     return f"{'×'.join(map(str, linear.shape))} {linear.dtype}"
 
 
 def one_row_each(q: Any, p: Any) -> tuple[Any, Any]:
-    """Return two single rows as tables of one row."""
+    """Return two single rows as 2-D arrays."""
     return _as_table(q, "q"), _as_table(p, "p")
 
 

@@ -1,7 +1,7 @@
-"""The k best items for every query, in blocks: memory does not grow with queries times items.
+"""Exact search for the k best items of every query, in blocks of bounded memory.
 
-Items pass by in chunks that are made ready once; within a chunk blocks of queries are shared among
-threads. Each query's best so far live in a heap (see `likewise.kernels`).
+Items are prepared in chunks; within a chunk, blocks of queries are distributed among threads. The
+best items so far of each query are kept in a heap (see `likewise.kernels`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,25 +18,25 @@ from likewise._validation import Rows, is_sparse
 from likewise.similarities._matches import Matches
 from likewise.similarities._rows import map_rows, products
 
-# Bounds of what is held at a time; a block of scores should stay in the cache of one core.
+# Sizes of chunks and blocks; a block of scores should stay in the cache of one core.
 _ITEMS_IN_CHUNK = 32_768
 _NUMBERS_IN_CHUNK = 16_000_000
 _ITEMS_IN_BLOCK = 2_048
 _QUERIES_IN_BLOCK = 256
 
-# Counting prepares a table for each query, which many items must pay for.
+# Counting prepares a table for each query, which pays off only for many items.
 _ITEMS_IN_COUNT = 16_384
 _QUERIES_IN_COUNT = 64
 
 _TILE = 384  # a multiple of 4, 6, 8, 12, 16, 24, 32 and 48
 
-Best: TypeAlias = tuple[np.ndarray, np.ndarray]  # scores and ids, a row a query
+Best: TypeAlias = tuple[np.ndarray, np.ndarray]  # scores and ids, one row per query
 
-NO_ITEM = np.iinfo(np.int64).max  # the id in an empty place of a heap; sorts after every row
+NO_ITEM = np.iinfo(np.int64).max  # id of an empty entry of a heap; sorts after every row
 
 
 class Scorer(Protocol):
-    """What a similarity hands to `search`."""
+    """The scores of queries with items, as `search` needs them."""
 
     @property
     def n_queries(self) -> int: ...
@@ -46,7 +46,7 @@ class Scorer(Protocol):
 
     @property
     def width(self) -> int:
-        """How many numbers a ready item takes."""
+        """Number of values in a prepared item."""
 
     @property
     def parallel(self) -> bool:
@@ -61,17 +61,17 @@ class Scorer(Protocol):
         """Function that prepares a chunk of items, given by a slice or an array of numbers."""
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
-        """Offer the scores of a block of queries with a chunk of items to the heap."""
+        """Push the scores of a block of queries with a chunk of items to the heap."""
 
     def scores(self, queries: slice, chunk: Any) -> np.ndarray:
-        """Return the scores of a block of queries with a chunk of items, to the last bit."""
+        """Return the exact scores of a block of queries with a chunk of items."""
 
     def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
-        """Count how many items of a chunk score above thresholds; see `kernels.count_scores`."""
+        """Count the items of a chunk that score above thresholds; see `kernels.count_scores`."""
 
 
 def chunks(scorer: Scorer) -> list[slice]:
-    """Cut the items into pieces of which one at a time is made ready."""
+    """Return the chunks of items, which are prepared one at a time."""
     return list(slices(scorer.n_items, _chunk_size(scorer)))
 
 
@@ -80,41 +80,41 @@ def _chunk_size(scorer: Scorer) -> int:
 
 
 def query_blocks(scorer: Scorer) -> list[slice]:
-    """Cut the queries into the blocks that threads share."""
+    """Return the blocks of queries that are distributed among threads."""
     return list(slices(scorer.n_queries, _QUERIES_IN_BLOCK))
 
 
 def search(scorer: Scorer, k: int, *, exclude_self: bool, dtype: Any) -> Matches:
-    """Return the `k` best items of every query; of equal scores the lower row comes first."""
+    """Return the `k` best items of every query; ties are ordered by row number."""
     own_rows = np.arange(scorer.n_queries) if exclude_self else None
-    return matches_of(best_items(scorer, k, own_rows=own_rows), k, scorer.n_items, own_rows, dtype)
+    return to_matches(best_items(scorer, k, own_rows=own_rows), k, scorer.n_items, own_rows, dtype)
 
 
 def best_items(
     scorer: Scorer, k: int, *, first_item: int = 0, own_rows: np.ndarray | None = None
 ) -> Best:
-    """Return the scores and ids of the `k` best items of every query, in no order.
+    """Return the scores and ids of the `k` best items of every query, unordered.
 
-    Where the items are a part of all, what was found in the parts is put together by `joined`.
+    `merge_best` combines the results of several parts of the items.
 
     Parameters
     ----------
     scorer : Scorer
     k : int
     first_item : int, default=0
-        The id of the first item; the others follow.
+        Id of the first item; the following ones are consecutive.
     own_rows : (n_queries,) int64 array, optional
-        An id that each query must not find.
+        An id that is excluded for each query.
     """
     shape = (scorer.n_queries, min(k, scorer.n_items))
     heap = np.full(shape, -np.inf), np.full(shape, NO_ITEM)
     skip = np.full(scorer.n_queries, -1) if own_rows is None else own_rows
 
-    pieces = chunks(scorer)
+    parts = chunks(scorer)
     blocks = query_blocks(scorer)
-    total = len(pieces) * len(blocks)
-    with LongWork("searching neighbours", total=total, unit="blocks") as work:
-        for chunk in pieces:
+    total = len(parts) * len(blocks)
+    with LongWork("searching neighbors", total=total, unit="blocks") as work:
+        for chunk in parts:
             first_id = first_item + chunk.start
             step = partial(_scan_block, scorer, scorer.ready(chunk), first_id, skip, heap)
             for_each(step, blocks, on_done=work.advance, parallel=scorer.parallel)
@@ -131,13 +131,13 @@ def exact_scores(scorer: Scorer, which: np.ndarray | None = None) -> np.ndarray:
         Score these items only, in this order.
     """
     n_items = scorer.n_items if which is None else len(which)
-    found = np.empty((scorer.n_queries, n_items))
+    scores = np.empty((scorer.n_queries, n_items))
     queries_in_cell, items_in_cell = scorer.cell
     blocks = list(slices(scorer.n_queries, queries_in_cell))
 
     def work(cell: tuple[slice, slice, Any]) -> None:
         block, columns, ready = cell
-        found[block, columns] = scorer.scores(block, ready)
+        scores[block, columns] = scorer.scores(block, ready)
 
     total = len(blocks) * -(-n_items // items_in_cell)
     with LongWork("comparing", total=total, unit="blocks") as progress:
@@ -154,27 +154,27 @@ def exact_scores(scorer: Scorer, which: np.ndarray | None = None) -> np.ndarray:
             for cell in cells:  # without the BLAS control that `for_each` would load
                 work(cell)
                 progress.advance()
-    if not np.isfinite(found).all():
+    if not np.isfinite(scores).all():
         raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
-    return found
+    return scores
 
 
-def joined(parts: Sequence[Best], k: int) -> Best:
-    """Return the `k` best of what was found in parts of the items."""
+def merge_best(parts: Sequence[Best], k: int) -> Best:
+    """Return the `k` best items from the results of several parts of the items."""
     scores, ids = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
     order = np.lexsort((ids, -scores))[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
 
-def matches_of(
+def to_matches(
     best: Best, k: int, n_items: int, own_rows: np.ndarray | None, dtype: Any
 ) -> Matches:
-    """Return what was found among all `n_items`, in order, and padded where there are fewer."""
-    # Every place is filled, but for those queries that wanted all items and could not have one.
-    n_left_out = 0
+    """Return the best of all `n_items`, sorted, and padded if there are fewer than `k`."""
+    # Every entry is filled, except for queries that request all items and exclude one.
+    n_excluded = 0
     if own_rows is not None and k >= n_items:
-        n_left_out = int(np.count_nonzero(own_rows < n_items))
-    if np.count_nonzero(best[1] == NO_ITEM) > n_left_out:
+        n_excluded = int(np.count_nonzero(own_rows < n_items))
+    if np.count_nonzero(best[1] == NO_ITEM) > n_excluded:
         raise ValueError("Q and P give scores beyond the range of numbers: scale them down.")
     return _sorted_matches(*best, k, dtype)
 
@@ -187,20 +187,20 @@ def _scan_block(
 
 def _sorted_matches(scores: np.ndarray, ids: np.ndarray, k: int, dtype: Any) -> Matches:
     order = np.lexsort((ids, -scores))
-    missing = ((0, 0), (0, k - scores.shape[1]))
-    scores = np.pad(np.take_along_axis(scores, order, axis=1), missing, constant_values=-np.inf)
-    ids = np.pad(np.take_along_axis(ids, order, axis=1), missing, constant_values=NO_ITEM)
+    padding = ((0, 0), (0, k - scores.shape[1]))
+    scores = np.pad(np.take_along_axis(scores, order, axis=1), padding, constant_values=-np.inf)
+    ids = np.pad(np.take_along_axis(ids, order, axis=1), padding, constant_values=NO_ITEM)
     empty = ids == NO_ITEM
     if empty.any():
         ids = ids.astype(object)
         ids[empty] = None
-    with np.errstate(over="ignore"):  # a score that only float64 can hold
+    with np.errstate(over="ignore"):  # scores beyond the range of float32
         return Matches(ids, scores.astype(dtype))
 
 
 @dataclass(frozen=True, eq=False)
 class BlockScorer:
-    """Scores that come in blocks: sparse products, normalised forms, a function, a matrix.
+    """Scores that are computed in blocks: of sparse rows, normalized forms or distances.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class BlockScorer:
     parallel : bool, default=True
         Whether `score_block` may be called from several threads.
     width : int, default=1
-        Numbers that a prepared item takes.
+        Number of values in a prepared item.
     cell : see `Scorer`
     """
 
@@ -225,7 +225,7 @@ class BlockScorer:
     cell: tuple[int, int] = (_QUERIES_IN_BLOCK, _ITEMS_IN_BLOCK)
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
-        """Score the block and offer it."""
+        """Score the block and push it to the heap."""
         kernels.scan_scores(self.scores(queries, chunk), first_id, skip, *heap)
 
     def scores(self, queries: slice, chunk: Any) -> np.ndarray:
@@ -238,23 +238,23 @@ class BlockScorer:
 
 
 class ProductScorer:
-    """Dense rows whose score is q·p, or −|q − p|²: one matrix product a block.
+    """Dense rows whose score is q·p, or −|q − p|²: one matrix product per block.
 
     Parameters
     ----------
     queries : (n_queries, n_features) array
     n_items : int
     items : callable on a slice
-        The same features of the items.
+        Returns the features of these items.
     is_distance : bool
         Score −|q − p|² instead of q·p.
     dtype : float32 or float64
-        In which to multiply. The scores are exact to double precision either way.
+        Precision of the product. Scores have double precision in any case.
 
     Notes
     -----
-    −|q − p|² is the inner product of (2q, −|q|², 1) with (p, 1, −|p|²), after both are shifted to
-    the middle of the items, where its terms are smallest.
+    −|q − p|² is the inner product of (2q, −|q|², 1) with (p, 1, −|p|²), after both are shifted
+    by the mean of the items, which makes its terms small.
     """
 
     parallel = True
@@ -274,27 +274,27 @@ class ProductScorer:
         self._queries, self._items = queries, items
         self._is_distance = is_distance
         self._dtype = np.dtype(dtype)
-        self._for_products = ScratchArray()
+        self._scratch = ScratchArray()
         if is_distance:
-            some = items(slice(0, min(n_items, _ITEMS_IN_BLOCK)))
-            self._shift = some.mean(axis=0, dtype=np.float64).astype(some.dtype)
+            sample = items(slice(0, min(n_items, _ITEMS_IN_BLOCK)))
+            self._shift = sample.mean(axis=0, dtype=np.float64).astype(sample.dtype)
 
     def ready(self, items: slice) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the rows in double precision, the right side of the product, and the reach."""
+        """Return rows in double precision, the right side of the product, and the max length."""
         rows = np.ascontiguousarray(self._items(items), dtype=np.float64)
-        centred = rows - self._shift if self._is_distance else rows
-        squares = _squared_lengths(centred)
+        centered = rows - self._shift if self._is_distance else rows
+        squares = _squared_lengths(centered)
         extra = (np.ones(len(rows)), -squares) if self._is_distance else ()
-        return rows, self._side(centred, *extra), float(np.sqrt(squares.max()))
+        return rows, self._side(centered, *extra), float(np.sqrt(squares.max()))
 
     def scan(self, queries: slice, chunk: Any, first_id: int, skip: Any, *heap: Any) -> None:
-        """Multiply, and offer every pair that may be among the best."""
+        """Multiply, and score every pair that may be among the best exactly."""
         rows = chunk[0]
         own = self._own(queries)
-        for part, block, slack in self._products(own, chunk, _ITEMS_IN_BLOCK):
+        for part, block, bound in self._products(own, chunk, _ITEMS_IN_BLOCK):
             kernels.scan_products(
                 block,
-                slack,
+                bound,
                 own,
                 rows[part],
                 self._is_distance,
@@ -304,7 +304,7 @@ class ProductScorer:
             )
 
     def scores(self, queries: slice, chunk: Any) -> np.ndarray:
-        """Score pair by pair, as `count` does where a product is not precise enough."""
+        """Score pair by pair, as `count` does if a product is not precise enough."""
         own, rows = self._own(queries), chunk[0]
         found = np.empty((len(own), len(rows)))
         for part in slices(len(rows), _ITEMS_IN_BLOCK):
@@ -314,18 +314,18 @@ class ProductScorer:
         return found
 
     def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
-        """Multiply and count, and score anew what is too close to a threshold to tell."""
+        """Multiply and count; score pairs exactly whose product is too close to a threshold."""
         rows, table = chunk[0], _table(thresholds)
         which = np.empty((2, _QUERIES_IN_COUNT * min(len(rows), _ITEMS_IN_COUNT)), np.int32)
         for few in slices(queries.stop, _QUERIES_IN_COUNT, queries.start):
             own = self._own(few)
             at = slice(few.start - queries.start, few.stop - queries.start)
             counting = thresholds[at], table, counts[at]
-            for part, block, slack in self._products(own, chunk, _ITEMS_IN_COUNT):
-                n_doubtful = kernels.count_products(block, slack, *counting, *which)
-                doubtful = which[:, :n_doubtful]
-                scores = self._pair_scores(own, rows[part], *doubtful)
-                kernels.count_pairs(doubtful[0], scores, thresholds[at], counts[at])
+            for part, block, bound in self._products(own, chunk, _ITEMS_IN_COUNT):
+                n_uncertain = kernels.count_products(block, bound, *counting, *which)
+                uncertain = which[:, :n_uncertain]
+                scores = self._pair_scores(own, rows[part], *uncertain)
+                kernels.count_pairs(uncertain[0], scores, thresholds[at], counts[at])
 
     def _own(self, queries: slice) -> np.ndarray:
         return np.ascontiguousarray(self._queries[queries], dtype=np.float64)
@@ -340,32 +340,32 @@ class ProductScorer:
     def _products(
         self, own: np.ndarray, chunk: Any, size: int
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Yield parts of the chunk, their products with the queries, and how far off those are.
+        """Yield parts of the chunk, their products with the queries, and the rounding bounds.
 
-        Products are lent until the next part.
+        The array of products is reused for the next part.
         """
-        rows, right, longest = chunk
-        centred = own - self._shift if self._is_distance else own
-        squares = _squared_lengths(centred)
+        rows, right, max_length = chunk
+        centered = own - self._shift if self._is_distance else own
+        squares = _squared_lengths(centered)
         if self._is_distance:
-            left = self._side(2 * centred, -squares, np.ones(len(own)))
+            left = self._side(2 * centered, -squares, np.ones(len(own)))
         else:
             left = self._side(own)
-        slack = rounding_bound(
-            np.sqrt(squares), longest, left.shape[1], self._dtype, is_distance=self._is_distance
+        bound = rounding_bound(
+            np.sqrt(squares), max_length, left.shape[1], self._dtype, is_distance=self._is_distance
         )
         for part in slices(len(rows), size):
-            block = self._for_products.get((len(left), part.stop - part.start), self._dtype)
+            block = self._scratch.get((len(left), part.stop - part.start), self._dtype)
             with np.errstate(over="ignore", invalid="ignore"):  # see rounding_bound
                 np.matmul(left, right[part].T, out=block)
-            yield part, block, slack
+            yield part, block, bound
 
     def _side(self, rows: np.ndarray, *extra: np.ndarray) -> np.ndarray:
-        """Return one side of the product: the rows, and the extra columns beside them."""
+        """Return one side of the product: the rows with extra columns."""
         columns = [column[:, None] for column in extra]
         with np.errstate(over="ignore"):  # see rounding_bound
-            beside = np.concatenate([rows, *columns], axis=1) if extra else rows
-            return beside.astype(self._dtype, copy=False)
+            joined = np.concatenate([rows, *columns], axis=1) if extra else rows
+            return joined.astype(self._dtype, copy=False)
 
 
 def rounding_bound(
@@ -393,7 +393,7 @@ def rounding_bound(
 
 
 def _table(thresholds: np.ndarray) -> np.ndarray:
-    """Return the bins that counting works with: some for each threshold, within a core's cache."""
+    """Return scratch bins for counting: several per threshold, within a core's cache."""
     n_bins = min(max(32 * thresholds.shape[1], 1024), 65_536)
     return np.empty(n_bins, np.int32)
 
@@ -405,7 +405,7 @@ def _squared_lengths(rows: np.ndarray) -> np.ndarray:
 def steady_map(rows: Rows, linear: np.ndarray) -> Rows:
     """Return ``rows @ linear`` in double precision; equal rows are mapped to equal rows.
 
-    That holds on any number of threads: see `steady_products`.
+    The result does not depend on the number of threads: see `steady_products`.
     """
     if linear.ndim == 0 and linear == 1:
         return rows
@@ -422,18 +422,18 @@ def steady_map(rows: Rows, linear: np.ndarray) -> Rows:
 
 
 def steady_products(left: Rows, right: Rows) -> np.ndarray:
-    """Return the inner product of every two rows, dense: equal rows have equal products.
+    """Return the inner products of all pairs of rows, dense; equal rows have equal products.
 
-    BLAS works in tiles, and sums differently in those that are not full: in a plain product two
-    copies of a row can differ in the last bit. Rows of zeros fill the last tile up.
+    BLAS works in tiles and sums in a different order in partial tiles, so that the products of
+    equal rows can differ in the last bit. Rows of zeros complete the last tile.
     """
     if is_sparse(left) or is_sparse(right):
         return products(left, right)
-    return (_whole_tiles(left) @ _whole_tiles(right).T)[: len(left), : len(right)]
+    return (_padded_to_tiles(left) @ _padded_to_tiles(right).T)[: len(left), : len(right)]
 
 
-def _whole_tiles(rows: np.ndarray) -> np.ndarray:
-    """Return the rows in double precision, and zeros up to a multiple of every usual tile."""
-    filled = np.zeros((-(-len(rows) // _TILE) * _TILE, rows.shape[1]))
-    filled[: len(rows)] = rows
-    return filled
+def _padded_to_tiles(rows: np.ndarray) -> np.ndarray:
+    """Return the rows in double precision, padded with zeros to a multiple of the tile size."""
+    padded = np.zeros((-(-len(rows) // _TILE) * _TILE, rows.shape[1]))
+    padded[: len(rows)] = rows
+    return padded

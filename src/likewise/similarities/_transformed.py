@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from likewise._validation import Rows
 from likewise.similarities._base import Similarity
 from likewise.similarities._convert import as_similarity
 from likewise.similarities._search import BlockScorer, Scorer
@@ -27,11 +28,11 @@ class Wrapped(Similarity):
         """As the underlying similarity."""
         return self.similarity.is_symmetric
 
-    def check_queries(self, Q: Any, name: str = "Q") -> Any:
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
         """Validate queries as the underlying similarity does."""
         return self.similarity.check_queries(Q, name)
 
-    def check_items(self, P: Any, name: str = "P") -> Any:
+    def check_items(self, P: Any, name: str = "P") -> Rows:
         """Validate items as the underlying similarity does."""
         return self.similarity.check_items(P, name)
 
