@@ -73,7 +73,7 @@ def test_differences_of_csr_rows_are_those_of_dense_rows(unit, problem):
     wanted = expected(rows, closer, unit) - expected(rows, farther, unit)
     assert_allclose(dense_from(*found, n, width), wanted, atol=1e-15)
     out = np.zeros((n, width))
-    kernels.spread_lists(*found, out)
+    kernels.scatter_lists(*found, out)
     assert_allclose(out, wanted, atol=1e-15)
 
 
@@ -102,7 +102,7 @@ def test_precisions_and_indices_of_either_kind_mix(index_type, given_type, kept_
         closer, farther, True, *found,
     )  # fmt: skip
     out = np.zeros((4, 4), kept_type)
-    kernels.spread_lists(*found, out)
+    kernels.scatter_lists(*found, out)
     wanted = expected(rows.astype(float), closer, True) - expected(
         rows.astype(float), farther, True
     )

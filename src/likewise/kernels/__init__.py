@@ -1,6 +1,6 @@
-"""Compiled loops on plain arrays: they write into arrays they are given and know nothing else.
+"""Compiled loops on plain arrays, which write their results into given arrays.
 
-Loaded, and compiled, when first used: ``kernels.scan_products(...)``.
+Each is loaded and compiled on first use: ``kernels.scan_products(...)``.
 """
 
 from likewise._lazy import attach
@@ -30,7 +30,7 @@ _HOMES = {
     "list_csr_rows": "_gather",
     "list_evidence": "_evidence",
     "list_rows": "_gather",
-    "lower_bounds": "_sila_bounds",
+    "lower_bounds": "_sila",
     "margin_costs": "_lmnn",
     "oasis_dense": "_online",
     "oasis_lists": "_online",
@@ -42,7 +42,7 @@ _HOMES = {
     "search_exact": "_stumps",
     "search_histogram": "_stumps",
     "search_zero": "_stumps",
-    "spread_lists": "_gather",
+    "scatter_lists": "_gather",
     "sum_trees": "_trees",
     "tangent_distances": "_tangent",
     "visit_each": "_sila",

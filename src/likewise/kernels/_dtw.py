@@ -1,4 +1,4 @@
-"""Dynamic time warping of every two series."""
+"""Dynamic time warping of all pairs of series."""
 
 import numpy as np
 
@@ -7,19 +7,19 @@ from likewise.kernels._jit import kernel
 
 @kernel
 def dtw_distances(left, left_bounds, right, right_bounds, out):
-    """Write √ of the least Σ |aᵢ − bⱼ|² along a monotone alignment of every two series.
+    """Write the DTW distances: √ of the minimum Σ |aᵢ − bⱼ|² over monotone alignments.
 
     Parameters
     ----------
-    left, right : (n_frames, n_channels), the frames of all series one after another
-    left_bounds, right_bounds : (n + 1,), (m + 1,) int64, where each series begins and the last ends
+    left, right : (n_frames, n_channels), the concatenated frames of all series
+    left_bounds, right_bounds : (n + 1,), (m + 1,) int64, first frame of each series, and the end
     out : (n, m) float64
     """
     n_channels = left.shape[1]
     longest = 0
     for q in range(out.shape[1]):
         longest = max(longest, right_bounds[q + 1] - right_bounds[q])
-    # the best cost up to frame i of one series and each frame of the other; one place more in front
+    # minimum cost up to frame i of one series and each frame of the other; index 0: no frame
     cost = np.empty(longest + 1)
     for p in range(out.shape[0]):
         for q in range(out.shape[1]):

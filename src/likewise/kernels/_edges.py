@@ -1,4 +1,4 @@
-"""Squared distances along edges between rows, and how edges move the rows at their ends."""
+"""Edges between rows: squared lengths, products with the graph Laplacian, and incidence lists."""
 
 from likewise.kernels._jit import kernel
 
@@ -26,12 +26,12 @@ def edge_distances(Z, tails, heads, out):
 def edge_forces(Z, indptr, edges, others, weights, first, out):
     """Write Σ_e w_e (z_i − z_other) over the edges of each row i into `out`.
 
-    This is the product of the edges' weighted Laplacian with Z, for rows `first` and on.
+    This is the product of the weighted graph Laplacian with Z, for rows from `first`.
 
     Parameters
     ----------
     Z : (n_rows, n_components)
-    indptr : (n_rows + 1,) int64, where each row's edges begin
+    indptr : (n_rows + 1,) int64, first position of each row's edges
     edges, others : (2 n_edges,) int32, number and other end of each row's edges
     weights : (n_edges,)
     first : int
@@ -51,12 +51,12 @@ def edge_forces(Z, indptr, edges, others, weights, first, out):
 
 @kernel
 def incidence(tails, heads, indptr, edges, others):
-    """List the edges of each row: `indptr` holds their number shifted by two, and is completed.
+    """List the edges of each row, and complete `indptr`, which holds their numbers shifted by two.
 
     Parameters
     ----------
     tails, heads : (n_edges,) int32
-    indptr : (n_rows + 2,) int64; entry i + 2 holds how many edges row i has, the others 0
+    indptr : (n_rows + 2,) int64; entry i + 2 holds the number of edges of row i, the others 0
     edges, others : (2 n_edges,) int32, written
     """
     for i in range(2, indptr.shape[0]):

@@ -1,4 +1,4 @@
-"""The energy of each hypothesised label of a test point, after Weinberger, Blitzer and Saul."""
+"""The energy of each hypothesized label of a test point (Weinberger, Blitzer and Saul)."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def class_energies(distances, labels, nearest, radii, c, out):
     ----------
     distances : (n_rows, n_items) float64, d(t, i)
     labels : (n_items,) int64 from 0
-    nearest : (n_rows, n_classes, k) float64, d(t, j) of j in N_y(t) ascending; NaN where y is short
+    nearest : (n_rows, n_classes, k) float64, d(t, j) of j in N_y(t) ascending; NaN if fewer
     radii : (n_items, k) float64, d(i, j) of j in T(i) ascending; NaN where i has fewer targets
     c : float
     out : (n_rows, n_classes) float64
@@ -41,7 +41,7 @@ def class_energies(distances, labels, nearest, radii, c, out):
         all_invaded = 0.0
         for i in range(distances.shape[1]):
             d = distances[t, i]
-            # t among the targets of i: counts against every label but that of i
+            # t is closer to i than its targets: counts against all labels except that of i
             hinges = 0.0
             for j in range(k):
                 hinge = 1.0 + radii[i, j] - d
@@ -49,7 +49,7 @@ def class_energies(distances, labels, nearest, radii, c, out):
                     hinges += hinge
             invaded[labels[i]] += hinges
             all_invaded += hinges
-            # i among the neighbours that t would have under another label
+            # i is closer to t than the neighbors of t with another label
             if d < widest:
                 for y in range(n_classes):
                     if y != labels[i] and d < reach[y]:

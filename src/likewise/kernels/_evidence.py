@@ -1,4 +1,4 @@
-"""Loops that tell what was learned since a start, and put it on top of a start."""
+"""Evidence of AROMA since a start: precision gained and precision-weighted change of the mean."""
 
 from likewise.kernels._jit import kernel
 
@@ -27,12 +27,12 @@ def apply_evidence(start_W, start_S, gained, moved, W, S):
     Parameters
     ----------
     start_W, start_S : (m, n), mean and variance of every entry
-    gained, moved : (m, n), the sums of what `list_evidence` wrote
+    gained, moved : (m, n), sums of the outputs of `list_evidence`
     W, S : (m, n), written
     """
     for i in range(W.shape[0]):
         for j in range(W.shape[1]):
             gain = float(gained[i, j])
-            way = float(moved[i, j]) / gain if gain > 0 else 0.0
-            W[i, j] = float(start_W[i, j]) + way
+            change = float(moved[i, j]) / gain if gain > 0 else 0.0
+            W[i, j] = float(start_W[i, j]) + change
             S[i, j] = 1.0 / (1.0 / start_S[i, j] + gain)

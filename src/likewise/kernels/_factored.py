@@ -1,4 +1,4 @@
-"""The decisions of AROMA with a factored covariance over a block of triplets."""
+"""AROMA with a factored covariance: the updates of a block of triplets."""
 
 from likewise.kernels._jit import kernel
 
@@ -7,22 +7,22 @@ from likewise.kernels._jit import kernel
 def factored_decisions(
     queries, items, margins, weights, r, n_query, n_item, steps, shrinks, totals
 ):
-    """Decide on each triplet of a block in turn, from products of the block's rows alone.
+    """Compute the updates of each triplet of a block in turn, from products of the block's rows.
 
     After triplet t, row t of `queries` right of the diagonal holds (Λₜqₜ)ᵀqₛ of the later triplets
-    s, with Λₜ as it was when t came; likewise `items` with Σ. That is all it takes to bring the
-    later margins and products up to date, and to write Λ, Σ and W once a block.
+    s, with Λₜ the factor before triplet t; likewise `items` with Σ. This suffices to update the
+    later margins and products, so that Λ, Σ and W are written once per block.
 
     Parameters
     ----------
-    queries, items : (n, n), QΛQᵀ and PΣPᵀ at the start of the block, of which the upper half is
-        used and changed
+    queries, items : (n, n), QΛQᵀ and PΣPᵀ at the start of the block; the upper triangle is used
+        and changed
     margins : (n,), qᵀWp of each triplet at the start of the block, changed
     weights : (n,)
     r : float
-    n_query, n_item : int, the widths of queries and items
-    steps : (n,), written: what each triplet adds to W, in units of Λq(Σp)ᵀ; 0 for no update
-    shrinks : (2, n), written: what it takes from Λ and from Σ, in units of Λq(Λq)ᵀ and Σp(Σp)ᵀ
+    n_query, n_item : int, numbers of features of queries and items
+    steps : (n,), written: coefficient of Λq(Σp)ᵀ in the update of W; 0 for no update
+    shrinks : (2, n), written: coefficients of −Λq(Λq)ᵀ and −Σp(Σp)ᵀ in the updates of Λ and Σ
     totals : (2,) float64: the losses and the updates are added
     """
     kind = queries.dtype.type

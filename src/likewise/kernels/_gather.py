@@ -1,7 +1,7 @@
-"""Collect the rows that triplets point at, scaled to unit length where that is asked for.
+"""Gather the rows of triplets, optionally scaled to unit length.
 
-A side of a block of triplets is a list of (column, value) entries, whose zeros are left out, or a
-dense block with a row a triplet.
+The queries or items of a block of triplets are lists of nonzero (column, value) entries, or a dense
+block with a row for each triplet.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from likewise.kernels._jit import rounded_kernel
 
 @rounded_kernel
 def _scale(values, unit):
-    """Return 1/length of a row, or 1 where rows stay as they are; a zero row stays zero."""
+    """Return 1/length of a row, 0 for a zero row; 1 if rows are not normalized."""
     if not unit:
         return 1.0
     total = 0.0
@@ -39,14 +39,14 @@ def add_rows(rows, index, sign, unit, out):
 
 @rounded_kernel
 def list_rows(rows, index, unit, starts, columns, values):
-    """List the entries of dense rows that are not zero.
+    """List the nonzero entries of dense rows.
 
     Parameters
     ----------
     rows : (n_rows, n_features)
     index : (n,) int64
-    starts : (n + 1,) int64, written: where each row's entries begin
-    columns, values : (enough,) int64 and the values, written
+    starts : (n + 1,) int64, written: first position of each row's entries
+    columns, values : int64 and float arrays of sufficient length, written
     """
     at = 0
     starts[0] = 0
@@ -63,7 +63,7 @@ def list_rows(rows, index, unit, starts, columns, values):
 
 @rounded_kernel
 def list_csr_rows(data, indices, indptr, index, unit, starts, columns, values):
-    """List the entries of CSR rows; as `list_rows`."""
+    """List the nonzero entries of CSR rows; like `list_rows`."""
     at = 0
     starts[0] = 0
     for t in range(index.shape[0]):
@@ -79,9 +79,9 @@ def list_csr_rows(data, indices, indptr, index, unit, starts, columns, values):
 
 @rounded_kernel
 def list_csr_differences(data, indices, indptr, closer, farther, unit, starts, columns, values):
-    """List the entries of row ``closer[t]`` less row ``farther[t]``; as `list_rows`.
+    """List the entries of row ``closer[t]`` minus row ``farther[t]``; like `list_rows`.
 
-    Columns are in ascending order, in the rows as in what is written.
+    Columns are ascending in the input and in the output.
     """
     at = 0
     starts[0] = 0
@@ -109,7 +109,7 @@ def list_csr_differences(data, indices, indptr, closer, farther, unit, starts, c
 
 
 @rounded_kernel
-def spread_lists(starts, columns, values, out):
+def scatter_lists(starts, columns, values, out):
     """Write listed entries into the rows of `out`, which holds zeros."""
     for t in range(starts.shape[0] - 1):
         for e in range(starts[t], starts[t + 1]):

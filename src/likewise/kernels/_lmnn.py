@@ -1,4 +1,4 @@
-"""The two inner loops of LMNN: who comes too close, and what that costs."""
+"""LMNN: listing of impostors, and the cost of margins."""
 
 from likewise.kernels._jit import kernel
 
@@ -7,31 +7,31 @@ _STRIP = 64
 
 @kernel
 def scan_impostors(block, first_row, first_column, labels, reach, tails, heads):
-    """List pairs of another label that are nearer than the reach of either; return how many.
+    """List pairs of different labels that are closer than the reach of either; return their number.
 
-    Each pair of the upper triangle is looked at once and may be listed in both directions. More
-    pairs than `tails` has room for are counted but not written.
+    Each pair of the upper triangle is examined once and may be listed in both directions. Pairs
+    beyond the capacity of `tails` are counted but not written.
 
     Parameters
     ----------
     block : (n, m) squared distances of rows first_row … with rows first_column …
     labels : (n_rows,) int64
-    reach : (n_rows,) squared distance within which a row of another label matters
+    reach : (n_rows,) squared search radius
     tails, heads : (capacity,) int32, written: a row and its impostor
     """
-    found = 0
-    room = tails.shape[0]
+    count = 0
+    capacity = tails.shape[0]
     n_columns = block.shape[1]
-    of_columns = reach[first_column : first_column + n_columns]
+    column_reach = reach[first_column : first_column + n_columns]
     for i in range(block.shape[0]):
         row = first_row + i
         own = reach[row]
         for start in range(0, n_columns, _STRIP):
             stop = min(start + _STRIP, n_columns)
-            # without a branch, so that many pairs are compared at a time: most strips have none
+            # branch-free, so that it is vectorized: most strips have no pair
             hits = 0
             for j in range(start, stop):
-                hits += (block[i, j] < own) | (block[i, j] < of_columns[j])
+                hits += (block[i, j] < own) | (block[i, j] < column_reach[j])
             if hits == 0:
                 continue
             for j in range(max(start, row + 1 - first_column), stop):
@@ -40,14 +40,14 @@ def scan_impostors(block, first_row, first_column, labels, reach, tails, heads):
                 if labels[row] == labels[column]:
                     continue
                 if d < own:
-                    if found < room:
-                        tails[found], heads[found] = row, column
-                    found += 1
-                if d < of_columns[j]:
-                    if found < room:
-                        tails[found], heads[found] = column, row
-                    found += 1
-    return found
+                    if count < capacity:
+                        tails[count], heads[count] = row, column
+                    count += 1
+                if d < column_reach[j]:
+                    if count < capacity:
+                        tails[count], heads[count] = column, row
+                    count += 1
+    return count
 
 
 @kernel
@@ -57,14 +57,14 @@ def margin_costs(
     """Write the cost of each anchor and the weight of each of its edges.
 
     Cost: Σ_j d_j + c Σ_j Σ_l φ(1 + d_j − d_l), with φ the hinge smoothed over `width`: 0 below 0,
-    h²/2w up to w, h − w/2 above. Weights are its derivatives by d_j and d_l.
+    h²/2w up to w, h − w/2 above. Weights are its derivatives with respect to d_j and d_l.
 
     Parameters
     ----------
     target_distances : (n_anchors, k); NaN where an anchor has fewer targets
     impostor_distances : (n_pairs,)
-    indptr : (n_anchors + 1,) int64, where each anchor's impostors begin
-    c, width : float; width 0 for the plain hinge
+    indptr : (n_anchors + 1,) int64, first position of each anchor's impostors
+    c, width : float; width 0 for no smoothing
     loss : (n_anchors,) float64, written
     target_weights : (n_anchors, k), written
     impostor_weights : (n_pairs,), written

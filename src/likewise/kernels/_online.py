@@ -1,8 +1,8 @@
-"""One triplet after the other: the updates of OASIS and of AROMA with a diagonal covariance.
+"""Updates of OASIS, and of AROMA with a diagonal covariance, one triplet at a time.
 
-Queries come as lists of (column, value) entries, items as such lists or as dense rows; an item here
-is the closer one less the farther one. Each kernel adds the losses to ``totals[0]`` and the number
-of updates to ``totals[1]``. A weight w makes AROMA's r into r/w and OASIS's C into wC.
+Queries are lists of (column, value) entries, items such lists or dense rows; an item here is the
+closer item minus the farther item. Each kernel adds the losses to ``totals[0]`` and the number
+of updates to ``totals[1]``. A weight w replaces AROMA's r by r/w and OASIS's C by wC.
 """
 
 from likewise.kernels._jit import kernel
@@ -12,15 +12,15 @@ from likewise.kernels._jit import kernel
 def oasis_dense(starts, columns, values, items, weights, C, W, totals):
     """Learn from queries in lists and dense items.
 
-    A row of W is changed by one triplet and read by the next while it is at hand, because fetching
-    it costs more than the arithmetic.
+    One pass over a row of W applies the last update and reads it for the next triplet, because
+    memory access costs more than the arithmetic.
 
     Parameters
     ----------
     starts, columns, values : queries, as `list_rows` writes them
     items : (n, n_item_features)
     weights : (n,)
-    C : float, largest step
+    C : float, maximum step
     W : (n_query_features, n_item_features), changed
     totals : (2,) float64, changed
     """
@@ -57,20 +57,20 @@ def oasis_dense(starts, columns, values, items, weights, C, W, totals):
         p_squared = kind(0)
         for j in range(n):
             p_squared += p[j] * p[j]
-        reach = q_squared * p_squared
-        if reach > 0 and weights[t] > 0:
+        norm = q_squared * p_squared
+        if norm > 0 and weights[t] > 0:
             totals[1] += 1
-            step = min(weights[t] * C, loss / reach)
+            step = min(weights[t] * C, loss / norm)
 
 
 @kernel
 def oasis_lists(
     starts, columns, values, p_starts, p_columns, p_values, weights, C, W, old_w, totals
 ):
-    """Learn from queries and items in lists; as `oasis_dense`.
+    """Learn from queries and items in lists; like `oasis_dense`.
 
-    `old_w` holds what W has where a query and an item meet, so that W is looked up once: (most
-    entries of a query × most entries of an item,).
+    `old_w` is a scratch array for the entries of W that a triplet uses, so that they are read once:
+    (maximum entries of a query × maximum entries of an item,).
     """
     zero = W.dtype.type(0)
     for t in range(starts.shape[0] - 1):
@@ -83,12 +83,12 @@ def oasis_lists(
         at = 0
         for a in range(starts[t], starts[t + 1]):
             w, q = W[columns[a]], values[a]
-            found = old_w[at : at + width]
+            current = old_w[at : at + width]
             for b in range(width):
-                found[b] = w[p_columns_t[b]]
+                current[b] = w[p_columns_t[b]]
             product = zero
             for b in range(width):
-                product += found[b] * p[b]
+                product += current[b] * p[b]
             margin += q * product
             q_squared += q * q
             at += width
@@ -96,17 +96,17 @@ def oasis_lists(
         if not loss > 0:
             continue
         totals[0] += loss
-        reach = q_squared * p_squared
-        if not reach > 0 or not weights[t] > 0:
+        norm = q_squared * p_squared
+        if not norm > 0 or not weights[t] > 0:
             continue
         totals[1] += 1
-        step = min(weights[t] * C, loss / reach)
+        step = min(weights[t] * C, loss / norm)
         at = 0
         for a in range(starts[t], starts[t + 1]):
             w, change = W[columns[a]], W.dtype.type(step * values[a])
-            found = old_w[at : at + width]
+            current = old_w[at : at + width]
             for b in range(width):
-                w[p_columns_t[b]] = found[b] + change * p[b]
+                w[p_columns_t[b]] = current[b] + change * p[b]
             at += width
 
 
@@ -114,7 +114,7 @@ def oasis_lists(
 def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, totals):
     """Learn a mean and a variance of every entry from queries in lists and dense items.
 
-    A row is changed by one triplet and read by the next while it is at hand; as `oasis_dense`.
+    Updates and reads share one pass over each row, as in `oasis_dense`.
 
     Parameters
     ----------
@@ -150,12 +150,12 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, to
                 a += 1
             if b < b_end and columns[b] == column:
                 q = values[b]
-                product, spread = kind(0), kind(0)
+                product, item_variance = kind(0), kind(0)
                 for j in range(n):
                     product += w[j] * p[j]
-                    spread += s[j] * p_squared[j]
+                    item_variance += s[j] * p_squared[j]
                 margin += q * product
-                variance += q * q * spread
+                variance += q * q * item_variance
                 b += 1
         step = 0.0
         loss = 1 - margin
@@ -172,7 +172,7 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, to
 def diagonal_lists(
     starts, columns, values, p_starts, p_columns, p_values, weights, r, W, S, old_w, old_s, totals
 ):
-    """Learn from queries and items in lists; as `diagonal_dense` and `oasis_lists`."""
+    """Learn from queries and items in lists; like `diagonal_dense` and `oasis_lists`."""
     kind = W.dtype.type
     for t in range(starts.shape[0] - 1):
         begin, width = p_starts[t], p_starts[t + 1] - p_starts[t]
@@ -181,16 +181,16 @@ def diagonal_lists(
         at = 0
         for a in range(starts[t], starts[t + 1]):
             w, s, q = W[columns[a]], S[columns[a]], values[a]
-            found_w, found_s = old_w[at : at + width], old_s[at : at + width]
+            current_w, current_s = old_w[at : at + width], old_s[at : at + width]
             for b in range(width):
-                found_w[b] = w[p_columns_t[b]]
-                found_s[b] = s[p_columns_t[b]]
-            product, spread = kind(0), kind(0)
+                current_w[b] = w[p_columns_t[b]]
+                current_s[b] = s[p_columns_t[b]]
+            product, item_variance = kind(0), kind(0)
             for b in range(width):
-                product += found_w[b] * p[b]
-                spread += found_s[b] * p[b] * p[b]
+                product += current_w[b] * p[b]
+                item_variance += current_s[b] * p[b] * p[b]
             margin += q * product
-            variance += q * q * spread
+            variance += q * q * item_variance
             at += width
         loss = 1 - margin
         if not loss > 0:
@@ -204,12 +204,12 @@ def diagonal_lists(
         at = 0
         for a in range(starts[t], starts[t + 1]):
             w, s, q = W[columns[a]], S[columns[a]], values[a]
-            found_w, found_s = old_w[at : at + width], old_s[at : at + width]
+            current_w, current_s = old_w[at : at + width], old_s[at : at + width]
             change, gain = kind(step * q), kind(q * q / noise)
             for b in range(width):
-                found_w[b] += change * found_s[b] * p[b]
-                found_s[b] /= kind(1) + gain * p[b] * p[b] * found_s[b]
+                current_w[b] += change * current_s[b] * p[b]
+                current_s[b] /= kind(1) + gain * p[b] * p[b] * current_s[b]
             for b in range(width):
-                w[p_columns_t[b]] = found_w[b]
-                s[p_columns_t[b]] = found_s[b]
+                w[p_columns_t[b]] = current_w[b]
+                s[p_columns_t[b]] = current_s[b]
             at += width

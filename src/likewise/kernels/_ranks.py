@@ -1,9 +1,9 @@
-"""How many of a row of scores lie above each of some thresholds, in one pass over the scores.
+"""Count the scores of each query between its thresholds, in one pass over the scores.
 
-Each query row owns thresholds in ascending order and counts, one more than thresholds: a score goes
-into the count whose number says how many thresholds lie below it. A table of equal bins over the
-range of the thresholds places most scores at once; in a bin that a threshold comes near, the few
-thresholds there are looked at. Equal scores lie neither above nor below each other.
+Each query has n ascending thresholds and n + 1 counts: a score belongs to the count whose index is
+the number of thresholds below it. A table of equal bins over the range of the thresholds gives the
+index of most scores at once; in a bin close to a threshold, the few candidates are compared. A
+threshold equal to a score is not below it.
 """
 
 import numpy as np
@@ -13,18 +13,18 @@ from likewise.kernels._jit import kernel
 
 @kernel
 def _bin(score, lowest, scale, n_bins):
-    """Return the bin of a score, the first one for all scores below the thresholds."""
-    place = (score - lowest) * scale
-    if place >= 0:
-        return n_bins - 1 if place > n_bins - 3 else np.int64(place) + 1
+    """Return the bin of a score; 0 for all scores below the thresholds."""
+    position = (score - lowest) * scale
+    if position >= 0:
+        return n_bins - 1 if position > n_bins - 3 else np.int64(position) + 1
     return 0
 
 
 @kernel
 def _fill_table(thresholds, slack, table):
-    """Write how many thresholds, n, lie below each bin; return the lower end and the bins' density.
+    """Write the number n of thresholds below each bin; return the lower end and the bin density.
 
-    A bin within `slack` of a threshold holds −1 − n instead: there may be more.
+    A bin within `slack` of a threshold holds −1 − n instead: its number is at least n.
     """
     n, n_bins = thresholds.shape[0], table.shape[0]
     lowest = thresholds[0]
@@ -33,7 +33,7 @@ def _fill_table(thresholds, slack, table):
         table[:] = -1
         return lowest, 0.0
     scale = (n_bins - 3) / span
-    # Bins are told by arithmetic that may be rounded differently here and where it is used.
+    # The bin of a score may be rounded differently here and in the caller.
     slack += 1e-14 * (span + abs(lowest))
     at = 0
     for k in range(n):
@@ -52,10 +52,10 @@ def _fill_table(thresholds, slack, table):
 
 
 @kernel
-def _place(thresholds, score, low):
-    """Return how many of the ascending thresholds lie below the score, which are at least `low`."""
+def _n_below(thresholds, score, low):
+    """Return the number of ascending thresholds below the score, which is at least `low`."""
     high = thresholds.shape[0]
-    for _ in range(2):  # mostly it is the next one or the one after it
+    for _ in range(2):  # mostly one of the next two
         if low == high or not thresholds[low] < score:
             return low
         low += 1
@@ -76,66 +76,66 @@ def count_scores(block, thresholds, table, counts):
     ----------
     block : (n_rows, n_items) scores
     thresholds : (n_rows, n) float64, ascending
-    table : (n_bins,) int32, at least 4, to work in
+    table : (n_bins,) int32, a scratch array of at least 4 bins
     counts : (n_rows, n + 1) int64, changed in place
     """
     for i in range(block.shape[0]):
         lowest, scale = _fill_table(thresholds[i], 0.0, table)
         for j in range(block.shape[1]):
             score = np.float64(block[i, j])
-            place = table[_bin(score, lowest, scale, table.shape[0])]
-            if place < 0:
-                place = _place(thresholds[i], score, -1 - place)
-            counts[i, place] += 1
+            index = table[_bin(score, lowest, scale, table.shape[0])]
+            if index < 0:
+                index = _n_below(thresholds[i], score, -1 - index)
+            counts[i, index] += 1
 
 
 @kernel
 def count_products(block, slack, thresholds, table, counts, rows, columns):
-    """Add the scores of `block` that are certain to the counts; list the others, return how many.
+    """Count the scores of `block` whose index is certain; list the others and return their number.
 
     Parameters
     ----------
     block : (n_rows, n_items) approximate scores
-    slack : (n_rows,) float64, the most by which a row's approximate scores may be off
+    slack : (n_rows,) float64, maximum error of a row's approximate scores
     thresholds, table, counts : as in `count_scores`
-    rows, columns : int32, room for the whole block, written: what must be scored anew
+    rows, columns : int32 of the size of the block, written: the pairs to score exactly
     """
     n = thresholds.shape[1]
-    doubtful = 0
+    n_uncertain = 0
     for i in range(block.shape[0]):
         lowest, scale = _fill_table(thresholds[i], slack[i], table)
         for j in range(block.shape[1]):
             score = np.float64(block[i, j])
-            place = table[_bin(score, lowest, scale, table.shape[0])]
-            if place < 0:
-                place = _place(thresholds[i], score - slack[i], -1 - place)
-                # Written so that where the product overflowed to NaN, nothing is certain.
-                if not (score + slack[i] < np.inf and place == n) and not (
-                    place < n and thresholds[i, place] > score + slack[i]
+            index = table[_bin(score, lowest, scale, table.shape[0])]
+            if index < 0:
+                index = _n_below(thresholds[i], score - slack[i], -1 - index)
+                # Written so that a NaN from an overflow is uncertain.
+                if not (score + slack[i] < np.inf and index == n) and not (
+                    index < n and thresholds[i, index] > score + slack[i]
                 ):
-                    rows[doubtful], columns[doubtful] = i, j
-                    doubtful += 1
+                    rows[n_uncertain], columns[n_uncertain] = i, j
+                    n_uncertain += 1
                     continue
-            counts[i, place] += 1
-    return doubtful
+            counts[i, index] += 1
+    return n_uncertain
 
 
 @kernel
 def count_pairs(rows, scores, thresholds, counts):
-    """Add each score to the counts of the row that is named beside it; the rest as above."""
+    """Count each score in the counts of its row; the arguments as in `count_products`."""
     for e in range(rows.shape[0]):
         i = rows[e]
-        counts[i, _place(thresholds[i], scores[e], 0)] += 1
+        counts[i, _n_below(thresholds[i], scores[e], 0)] += 1
 
 
 @kernel
 def pair_scores(queries, items, rows, columns, is_distance, out):
-    """Write the score of each pair, in double precision and always summed in the same order.
+    """Write the score of each pair, in double precision and with a fixed order of summation.
 
     Parameters
     ----------
     queries, items : (n_queries, n_features) and (n_items, n_features) float64
-    rows, columns : (n_pairs,) int32, which query and which item
+    rows, columns : (n_pairs,) int32, numbers of the query and the item
     is_distance : bool, score = -|q - p|² instead of q·p
     out : (n_pairs,) float64, written
     """

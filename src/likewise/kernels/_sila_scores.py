@@ -1,6 +1,6 @@
-"""What a visit of SiLA asks for: the scores of a row, its nearest others, and how sure they are.
+"""Scores of a row in SiLA, its nearest rows of other classes (others), and rounding errors.
 
-Rows are sorted by class, so that the rows of other classes are at most two spans of columns.
+Rows are sorted by class, so that the rows of other classes are at most two ranges of columns.
 """
 
 from typing import NamedTuple
@@ -10,11 +10,11 @@ import numpy as np
 from likewise.kernels._jit import kernel
 
 _STRIP = 256
-_SINGLE = 1.1 * 2.0**-24  # a unit of rounding in single precision, and what its powers add
+_SINGLE = 1.1 * 2.0**-24  # unit roundoff in single precision, including higher-order terms
 
 
 class SilaProblem(NamedTuple):
-    """What stays the same in all visits.
+    """Data that is the same for all visits.
 
     Attributes
     ----------
@@ -25,18 +25,18 @@ class SilaProblem(NamedTuple):
     sizes : (n,)
         Sums of the rows.
     original : (n,) int64
-        Decides between equal scores.
+        Original row numbers, which break ties.
     segments : (n_segments + 1,) int64
-        Where the classes begin.
+        First row of each class.
     reach, spans : (n_groups, 4) int64
-        The segments, and the columns, that are others to a group: from, to and again from, to.
+        The segments, and the columns, of the others of a group: from, to, from, to.
     group : (n,) int64
     targets, target_weights : (n, k) int64 and float64
-        Weight 1/N, 0 where there is no target.
-    most_inverse, least_inverse : (n,)
+        Weight 1/N; 0 for a missing target.
+    max_inverse, min_inverse : (n,)
         Bounds of 1/N over a row's others.
     n_others : (n,) int64
-        How many others are in a margin.
+        Number of others in a margin.
     """
 
     norm: int
@@ -49,14 +49,14 @@ class SilaProblem(NamedTuple):
     group: np.ndarray
     targets: np.ndarray
     target_weights: np.ndarray
-    most_inverse: np.ndarray
-    least_inverse: np.ndarray
+    max_inverse: np.ndarray
+    min_inverse: np.ndarray
     n_others: np.ndarray
 
 
 @kernel
 def add_pairs(left, right, n_pairs, row, strip, out):
-    """Add left[u, row] right[u] of every pair; four at a time, to pass less often over `out`."""
+    """Add left[u, row] right[u] of every pair, four at a time for fewer passes over `out`."""
     whole = n_pairs - n_pairs % 4
     for u in range(0, whole, 4):
         a, b, c, d = left[u, row], left[u + 1, row], left[u + 2, row], left[u + 3, row]
@@ -71,7 +71,7 @@ def add_pairs(left, right, n_pairs, row, strip, out):
 
 @kernel
 def changed_scores(block, left, right, n_mistakes, symmetric, row, out):
-    """Write a row of the block with what the block's mistakes have added to it."""
+    """Write a row of scores, with the updates of the block's mistakes."""
     n = out.shape[0]
     out[:] = block
     for start in range(0, n, _STRIP):
@@ -83,7 +83,7 @@ def changed_scores(block, left, right, n_mistakes, symmetric, row, out):
 
 @kernel
 def _inverse_norm(norm, size, other, product):
-    """Return 1/N, and 0 where N is not positive: 1, ‖x‖₁ + ‖y‖₁, or that less xᵀy."""
+    """Return 1/N, or 0 if N is not positive; N is 1, ‖x‖₁ + ‖y‖₁ or ‖x‖₁ + ‖y‖₁ − xᵀy."""
     if norm == 0:
         return 1.0
     N = size + other - product
@@ -91,7 +91,7 @@ def _inverse_norm(norm, size, other, product):
 
 
 @kernel
-def normalise(scores, row, problem, inner):
+def normalize(scores, row, problem, inner):
     """Divide the scores of a row by N."""
     for j in range(scores.shape[0]):
         product = inner[j] if problem.norm == 2 else 0.0
@@ -100,46 +100,46 @@ def normalise(scores, row, problem, inner):
 
 
 @kernel
-def _insert(score, j, found, original, best, rows):
-    """Put a score into its place in the list of the highest; return how many it has now.
+def _insert(score, j, n_found, original, best, rows):
+    """Insert a score into the sorted list of the highest; return its new length.
 
-    Of equal scores the lower original row comes first.
+    Ties are sorted by original row number.
     """
     size = best.shape[0]
-    if found == size:
+    if n_found == size:
         last = best[size - 1]
         if score < last or (score == last and original[j] > original[rows[size - 1]]):
-            return found
-    place = min(found, size - 1)
-    while place > 0 and (
-        best[place - 1] < score
-        or (best[place - 1] == score and original[rows[place - 1]] > original[j])
+            return n_found
+    position = min(n_found, size - 1)
+    while position > 0 and (
+        best[position - 1] < score
+        or (best[position - 1] == score and original[rows[position - 1]] > original[j])
     ):
-        best[place], rows[place] = best[place - 1], rows[place - 1]
-        place -= 1
-    best[place], rows[place] = score, j
-    return min(found + 1, size)
+        best[position], rows[position] = best[position - 1], rows[position - 1]
+        position -= 1
+    best[position], rows[position] = score, j
+    return min(n_found + 1, size)
 
 
 @kernel
 def nearest_others(scores, spans, original, best, rows):
-    """List the highest scores in two spans of columns, best first; return how many there are."""
+    """List the highest scores in two ranges of columns, best first; return their number."""
     size = best.shape[0]
-    found = 0
+    n_found = 0
     for part in range(2):
         begin, end = spans[2 * part], spans[2 * part + 1]
         for start in range(begin, end, 64):
             stop = min(start + 64, end)
-            if found == size:
-                # without a branch, so that many are compared at a time: most strips have none
+            if n_found == size:
+                # branch-free, so that it is vectorized: most strips have none
                 strip, worst, hits = scores[start:stop], best[size - 1], 0
                 for j in range(strip.shape[0]):
                     hits += strip[j] >= worst
                 if hits == 0:
                     continue
             for j in range(start, stop):
-                found = _insert(scores[j], j, found, original, best, rows)
-    return found
+                n_found = _insert(scores[j], j, n_found, original, best, rows)
+    return n_found
 
 
 @kernel
@@ -154,7 +154,7 @@ def sum_of_targets(scores, row, problem):
 
 @kernel
 def list_others(row, nearest, problem, inner, others, weights):
-    """Write the nearest others and their 1/N, and weight 0 where there are fewer."""
+    """Write the nearest others and their 1/N; weight 0 for missing ones."""
     others[:], weights[:] = 0, 0.0
     for t in range(nearest.shape[0]):
         j = nearest[t]
@@ -174,7 +174,7 @@ def dot(x, y):
 
 @kernel
 def current_query(query, X, row, rows, problem, n_mistakes, mistakes, others, other_weights, out):
-    """Write xᵀA as it is after the block's mistakes, in double precision."""
+    """Write xᵀA with the updates of the block's mistakes, in double precision."""
     p = X.shape[1]
     out[:] = query
     difference = np.empty(p)
@@ -197,28 +197,28 @@ def current_query(query, X, row, rows, problem, n_mistakes, mistakes, others, ot
 
 @kernel
 def exact_margin(query, X, row, problem, scores, lowest, best, nearest):
-    """Return the sums of a row's targets and of its nearest others, and how many of these.
+    """Return the sums of the scores of a row's targets and nearest others, and their number.
 
-    By qᵀx, in double precision; others whose approximate scores are below `lowest` are not asked.
+    Scores are qᵀx in double precision; others with approximate scores below `lowest` are skipped.
     """
-    spans, found = problem.spans[problem.group[row]], 0
+    spans, n_found = problem.spans[problem.group[row]], 0
     for part in range(2):
         for j in range(spans[2 * part], spans[2 * part + 1]):
             if not (scores[j] < lowest):
-                found = _insert(dot(query, X[j]), j, found, problem.original, best, nearest)
+                n_found = _insert(dot(query, X[j]), j, n_found, problem.original, best, nearest)
     near = 0.0
     for t in range(problem.targets.shape[1]):
         if problem.target_weights[row, t] != 0:
             near += dot(query, X[problem.targets[row, t]])
-    return near, best[:found].sum(), found
+    return near, best[:n_found].sum(), n_found
 
 
 @kernel
 def rounding(values, n_features, k, n_pairs):
-    """Return what share of its terms a score in the precision of `values` may be off by.
+    """Return the relative rounding error of a score in the precision of `values`.
 
-    A product of n terms is off by at most n units of rounding of their total size. A pair that is
-    added, x_a · x and d · x_b with all x of unit length and d a sum of 2k of them, has terms of
-    size 2k twice, as either factor is off.
+    A sum of n products has an error of at most n unit roundoffs of their total magnitude. An added
+    pair, x_a · x and d · x_b with all x of unit length and d a sum of 2k of them, has terms of
+    magnitude 2k twice, because both factors have an error.
     """
     return _SINGLE * (n_features + k + n_pairs + 8) if values.itemsize == 4 else 0.0

@@ -1,8 +1,8 @@
 """Splits by a pair of examples: f(x) = d(x, x′) − d(x, x″) against a threshold.
 
-Columns of dissimilarities lie in rows of `columns`. An example has weights w[i, l] for its labels,
-positive for one of them, `targets[i]` (−1: for none), and negative for the others. A split is as
-good as Z = 2 Σ √(W₊W₋), over its two blocks and the labels, is small.
+Row i of `columns` holds the distances of all examples to example i. An example has weights w[i, l]
+for its labels; it is positive for the label `targets[i]` (−1: none), and negative for the others.
+The best split minimizes Z = 2 Σ √(W₊W₋) over its two blocks and the labels.
 """
 
 import numpy as np
@@ -11,30 +11,30 @@ from likewise.kernels._jit import kernel
 
 
 @kernel
-def draw_pairs(labels, weights, first_at, second_at, reach, firsts, seconds):
+def draw_pairs(labels, weights, first_random, second_random, cumulative, firsts, seconds):
     """Draw x′ by weight, and x″ by weight among the other classes.
 
     Parameters
     ----------
     labels : (n,) int64, ascending, of at least two classes
     weights : (n,) float64
-    first_at, second_at : (n_pairs,) float64 from 0 to below 1, drawn at random
-    reach : (n + 1,) float64, written: the weights before each example
+    first_random, second_random : (n_pairs,) float64, random numbers in [0, 1)
+    cumulative : (n + 1,) float64, written: total weight of the examples before each
     firsts, seconds : (n_pairs,) int64, written
     """
     n = labels.shape[0]
-    reach[0] = 0.0
+    cumulative[0] = 0.0
     for i in range(n):
-        reach[i + 1] = reach[i] + weights[i]
+        cumulative[i + 1] = cumulative[i] + weights[i]
     for m in range(firsts.shape[0]):
-        first = _place(reach, first_at[m] * reach[n])
+        first = _index_of(cumulative, first_random[m] * cumulative[n])
         start = np.searchsorted(labels, labels[first])
         stop = np.searchsorted(labels, labels[first], side="right")
-        # the other classes' weights end to end: what lies beyond x′'s own class is moved past it
-        own = reach[stop] - reach[start]
-        at = second_at[m] * (reach[n] - own)
-        second = _place(reach, at if at < reach[start] else at + own)
-        # rounding, or classes that have no weight left, can end in the class of x′ all the same
+        # position among the weights of the other classes, shifted past the class of x′
+        own = cumulative[stop] - cumulative[start]
+        at = second_random[m] * (cumulative[n] - own)
+        second = _index_of(cumulative, at if at < cumulative[start] else at + own)
+        # rounding, or classes without weight, can still give the class of x′
         if labels[second] == labels[first]:
             second = stop if stop < n else start - 1
         firsts[m] = first
@@ -42,26 +42,26 @@ def draw_pairs(labels, weights, first_at, second_at, reach, firsts, seconds):
 
 
 @kernel
-def _place(reach, at):
-    return min(np.searchsorted(reach, at, side="right") - 1, reach.shape[0] - 2)
+def _index_of(cumulative, at):
+    return min(np.searchsorted(cumulative, at, side="right") - 1, cumulative.shape[0] - 2)
 
 
 @kernel
 def gather_weights(members, targets, weights, own_targets, wide, own, whole):
-    """Write the targets and weights of some examples, and add their weights up.
+    """Write the targets and weights of some examples, and the sums of their weights.
 
-    `wide` may have more columns than there are labels; these become 0, and change no Z. Loops over
-    whole vectors of numbers are so much quicker that this pays.
+    `wide` may have more columns than there are labels; they are set to 0 and do not change Z. With
+    full vectors the loops are faster.
 
     Parameters
     ----------
-    members : (n,) int64, which examples
+    members : (n,) int64, example numbers
     targets : (n_all,) int64
     weights : (n_all, n_labels) float64
     own_targets : (n,) int64, written
     wide : (n, width) float64, written
-    own : (n,), written: the weight of each for its target; 0 where there is none
-    whole : (2, width), written: the weights of the positives, and of all
+    own : (n,), written: the weight of each example for its target; 0 without a target
+    whole : (2, width), written: total weight of the positives, and of all
     """
     n_labels = weights.shape[1]
     whole[:] = 0.0
@@ -82,7 +82,7 @@ def gather_weights(members, targets, weights, own_targets, wide, own, whole):
 
 @kernel
 def _gaps(columns, first, second, rows, out):
-    """Write f of every row into `out`; return the least and the largest."""
+    """Write f of every row into `out`; return its minimum and maximum."""
     low, high = np.inf, -np.inf
     for i in range(rows.shape[0]):
         gap = columns[first, rows[i]] - columns[second, rows[i]]
@@ -93,8 +93,8 @@ def _gaps(columns, first, second, rows, out):
 
 
 @kernel
-def _half_normaliser(positive, total):
-    """Return Σ √(W₊W₋) of one block, from the weights of its positives and of all in it."""
+def _half_normalizer(positive, total):
+    """Return Σ √(W₊W₋) of one block, from the total weights of its positives and of all."""
     z = 0.0
     for c in range(positive.shape[0]):
         z += np.sqrt(max(0.0, positive[c] * (total[c] - positive[c])))
@@ -102,7 +102,7 @@ def _half_normaliser(positive, total):
 
 
 @kernel
-def _both_normalisers(positive, total, all_positive, all_total):
+def _both_normalizers(positive, total, all_positive, all_total):
     """Return Σ √(W₊W₋) of a block and of the rest."""
     z = 0.0
     for c in range(positive.shape[0]):
@@ -120,20 +120,20 @@ def _bin_scale(low, high, n_bins):
 
 @kernel
 def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whole, n_bins, z, cuts):
-    """Write for each pair the least Z among the borders of equal bins, and the last bin below it.
+    """Write the minimum Z over the edges of equal bins for each pair, and the last bin below it.
 
     Parameters
     ----------
     columns : (n_columns, n_all) float64
     firsts, seconds : (n_pairs,) int64, columns of x′ and x″
-    rows : (n,) int64, which rows are split
+    rows : (n,) int64, the rows to split
     targets : (n,) int64
     weights : (n, n_labels) float64
-    own : (n,) float64, the weight of each example for its target; 0 where there is none
-    whole : (2, n_labels) float64, the weights of the positives, and of all, added up
+    own : (n,) float64, the weight of each example for its target; 0 without a target
+    whole : (2, n_labels) float64, total weight of the positives, and of all
     n_bins : int
     z : (n_pairs,) float64, written
-    cuts : (n_pairs,) int64, written; −1 where all rows are alike
+    cuts : (n_pairs,) int64, written; −1 if f is constant
     """
     n, n_labels = weights.shape
     gaps = np.empty(n)
@@ -143,20 +143,20 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
     positive = np.empty((n_bins, n_labels))
     for m in range(firsts.shape[0]):
         low, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
-        z[m] = 2.0 * _half_normaliser(all_positive, all_total)
+        z[m] = 2.0 * _half_normalizer(all_positive, all_total)
         cuts[m] = -1
         if not low < high:
             continue
         total[:] = 0.0
         positive[:] = 0.0
         scale = _bin_scale(low, high, n_bins)
-        # three short loops: each keeps the processor's pipes fuller than one long one
+        # three short loops are faster than one
         for i in range(n):
             bins[i] = np.int32((gaps[i] - low) * scale)
         for i in range(n):
-            of_bin, own_weights = total[bins[i]], weights[i]
+            bin_total, own_weights = total[bins[i]], weights[i]
             for c in range(n_labels):
-                of_bin[c] += own_weights[c]
+                bin_total[c] += own_weights[c]
         for i in range(n):
             if targets[i] >= 0:
                 positive[bins[i], targets[i]] += own[i]
@@ -166,16 +166,16 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
                 for c in range(n_labels):
                     total[b, c] += total[b - 1, c]
                     positive[b, c] += positive[b - 1, c]
-            found = _both_normalisers(positive[b], total[b], all_positive, all_total)
-            if found < best:
-                best = found
+            value = _both_normalizers(positive[b], total[b], all_positive, all_total)
+            if value < best:
+                best = value
                 cuts[m] = b
         z[m] = 2.0 * best
 
 
 @kernel
 def histogram_threshold(columns, first, second, rows, n_bins, cut):
-    """Return the middle between the largest f in bins up to `cut` and the least f beyond."""
+    """Return the midpoint between the maximum f in bins up to `cut` and the minimum f above."""
     gaps = np.empty(rows.shape[0])
     low, high = _gaps(columns, first, second, rows, gaps)
     scale = _bin_scale(low, high, n_bins)
@@ -190,14 +190,14 @@ def histogram_threshold(columns, first, second, rows, n_bins, cut):
 
 @kernel
 def _middle(below, above):
-    """Return a number from below up to, and not reaching, above."""
+    """Return the midpoint of [below, above), which is less than above."""
     middle = below + (above - below) / 2.0
     return middle if middle < above else below
 
 
 @kernel
 def search_exact(columns, firsts, seconds, rows, targets, weights, own, whole, z, thresholds):
-    """Write for each pair the least Z among all thresholds, and the threshold.
+    """Write the minimum Z over all thresholds for each pair, and the threshold.
 
     Parameters as in `search_histogram`; thresholds : (n_pairs,) float64, written
     """
@@ -211,7 +211,7 @@ def search_exact(columns, firsts, seconds, rows, targets, weights, own, whole, z
         order = np.argsort(gaps)
         total[:] = 0.0
         positive[:] = 0.0
-        best = _half_normaliser(all_positive, all_total)
+        best = _half_normalizer(all_positive, all_total)
         thresholds[m] = high
         any_split = False
         for k in range(n - 1):
@@ -220,19 +220,19 @@ def search_exact(columns, firsts, seconds, rows, targets, weights, own, whole, z
                 total[c] += weights[i, c]
             if targets[i] >= 0:
                 positive[targets[i]] += own[i]
-            here, then = gaps[i], gaps[order[k + 1]]
-            if here < then:
-                found = _both_normalisers(positive, total, all_positive, all_total)
-                if found < best or not any_split:
+            gap, next_gap = gaps[i], gaps[order[k + 1]]
+            if gap < next_gap:
+                value = _both_normalizers(positive, total, all_positive, all_total)
+                if value < best or not any_split:
                     any_split = True
-                    best = found
-                    thresholds[m] = _middle(here, then)
+                    best = value
+                    thresholds[m] = _middle(gap, next_gap)
         z[m] = 2.0 * best
 
 
 @kernel
 def search_zero(columns, firsts, seconds, rows, targets, weights, own, z):
-    """Write for each pair the Z of the split at 0: nearer to x′, or as near, against nearer to x″.
+    """Write the Z of the split at 0 for each pair: closer to x″, or not.
 
     Parameters as in `search_histogram`.
     """
@@ -249,13 +249,13 @@ def search_zero(columns, firsts, seconds, rows, targets, weights, own, z):
             if targets[i] >= 0:
                 positive[b, targets[i]] += own[i]
         z[m] = 2.0 * (
-            _half_normaliser(positive[0], total[0]) + _half_normaliser(positive[1], total[1])
+            _half_normalizer(positive[0], total[0]) + _half_normalizer(positive[1], total[1])
         )
 
 
 @kernel
 def leaf_weights(leaves, targets, weights, positive, total):
-    """Add up the weights of the positives, and of all, in each leaf.
+    """Sum the weights of the positives, and of all, in each leaf.
 
     Parameters
     ----------
@@ -272,10 +272,10 @@ def leaf_weights(leaves, targets, weights, positive, total):
 
 @kernel
 def reweigh(leaves, targets, outputs, weights, scores, masses):
-    """Multiply each weight by exp(−Y h) and scale all to sum to 1; add h to the scores.
+    """Multiply each weight by exp(−Y h) and normalize the weights to sum to 1; add h to the scores.
 
-    Returns by what the weights were scaled, Z = Σ w exp(−Y h), and how many examples have a score
-    that is the highest, or above 0 of a single label, for a class that is not theirs.
+    Returns the normalizer Z = Σ w exp(−Y h), and the number of misclassified examples: by the
+    highest score or, with a single label, by its sign.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def reweigh(leaves, targets, outputs, weights, scores, masses):
     n, n_labels = weights.shape
     for_positive = np.exp(-outputs)
     for_negative = np.exp(outputs)
-    normaliser = 0.0
+    normalizer = 0.0
     n_wrong = 0
     for i in range(n):
         leaf, own = leaves[i], targets[i]
@@ -300,13 +300,13 @@ def reweigh(leaves, targets, outputs, weights, scores, masses):
             if scores[i, c] > scores[i, best]:
                 best = c
         masses[i] = mass
-        normaliser += mass
+        normalizer += mass
         if n_labels == 1:
             n_wrong += (scores[i, 0] > 0) != (own == 0)
         else:
             n_wrong += best != own
     for i in range(n):
-        masses[i] /= normaliser
+        masses[i] /= normalizer
         for c in range(n_labels):
-            weights[i, c] /= normaliser
-    return normaliser, n_wrong
+            weights[i, c] /= normalizer
+    return normalizer, n_wrong

@@ -1,4 +1,4 @@
-"""How near two images come when each may be deformed a little."""
+"""Two-sided tangent distance between images."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from likewise.kernels._jit import kernel
 
 @kernel
 def tangent_distances(products, left, right, left_own, right_own, stiffness, out):
-    """Write the two-sided tangent distance of every two images into `out`.
+    """Write the two-sided tangent distances of all pairs of images.
 
     With r = x − y and orthonormal tangents X, Y it is the root of
     min over a, b of |r − Xa − Yb|² + stiffness (|a|² + |b|²).
@@ -52,7 +52,7 @@ def tangent_distances(products, left, right, left_own, right_own, stiffness, out
                         )
                     S[b, c] = -dot / soft
                 S[b, b] += soft
-            # Cholesky, and forward substitution along with it: sᵀ S⁻¹ s is all that is needed
+            # Cholesky decomposition with forward substitution: only sᵀ S⁻¹ s is needed
             for b in range(k):
                 for c in range(b):
                     value = S[b, c]

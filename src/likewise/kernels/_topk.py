@@ -1,9 +1,9 @@
-"""The k best of a row of scores, kept in a heap while blocks of scores pass by.
+"""The k best scores of each query, in a heap that is updated block by block.
 
-Each query row owns a heap of k (score, id) entries in two arrays. The root, at position 0, is the
-entry to give up next: the lowest score, and of equal ones the highest id. Empty places hold
+Each query has a heap of k (score, id) entries in two arrays. The root, at position 0, is the entry
+to replace next: the lowest score and, among equal scores, the highest id. Empty entries hold
 (-inf, no id). Blocks must come in ascending order of ids, so that a later equal score never
-displaces an earlier one.
+replaces an earlier one.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from likewise.kernels._jit import kernel
 
 @kernel
 def _replace_root(scores, ids, score, identifier):
-    """Drop the root of one heap and sift (score, identifier) down to its place."""
+    """Replace the root of a heap by (score, identifier) and restore the heap order."""
     size = scores.shape[0]
-    place = 0
+    position = 0
     while True:
-        child = 2 * place + 1
+        child = 2 * position + 1
         if child >= size:
             break
         other = child + 1
@@ -28,21 +28,21 @@ def _replace_root(scores, ids, score, identifier):
             child = other
         if scores[child] > score or (scores[child] == score and ids[child] < identifier):
             break
-        scores[place] = scores[child]
-        ids[place] = ids[child]
-        place = child
-    scores[place] = score
-    ids[place] = identifier
+        scores[position] = scores[child]
+        ids[position] = ids[child]
+        position = child
+    scores[position] = score
+    ids[position] = identifier
 
 
 @kernel
 def scan_scores(block, first_id, skip, heap_scores, heap_ids):
-    """Offer every score of `block` to the heap of its row.
+    """Add the scores of `block` to the heaps of their rows.
 
     Parameters
     ----------
     block : (n_rows, n_items) scores; column j is item ``first_id + j``
-    skip : (n_rows,) int64, an id that row must not keep; -1 for none
+    skip : (n_rows,) int64, an id to exclude for each row; -1 for none
     heap_scores, heap_ids : (n_rows, k) float64 and int64, changed in place
     """
     for i in range(block.shape[0]):
@@ -56,17 +56,17 @@ def scan_scores(block, first_id, skip, heap_scores, heap_ids):
 
 @kernel
 def scan_products(block, slack, queries, items, is_distance, first_id, skip, heap_scores, heap_ids):
-    """Offer every pair of `block` to the heap of its row, by its score computed anew.
+    """Add the pairs of `block` to the heaps of their rows, by exact scores.
 
-    A block from a matrix product carries rounding errors that depend on where in the block a pair
-    stands. They only decide which pairs are looked at: one that could still enter the heap, given
-    an error of at most `slack`, is scored from its two rows in double precision, in an order that
-    depends on nothing else. Equal pairs therefore tie exactly, on any number of threads.
+    The rounding errors of a matrix product depend on the position of a pair in the block. The
+    approximate scores therefore only select pairs: a pair that could enter the heap, given an error
+    of at most `slack`, is scored again from its two rows in double precision and in a fixed order
+    of summation. Equal pairs then tie exactly, on any number of threads.
 
     Parameters
     ----------
     block : (n_rows, n_items) approximate scores
-    slack : (n_rows,) float64, the most by which a row's approximate scores may be too low
+    slack : (n_rows,) float64, maximum error of a row's approximate scores
     queries, items : (n_rows, n_features) and (n_items, n_features)
     is_distance : bool, score = -|q - p|² instead of q·p
     first_id, skip, heap_scores, heap_ids : as in `scan_scores`
@@ -74,7 +74,7 @@ def scan_products(block, slack, queries, items, is_distance, first_id, skip, hea
     for i in range(block.shape[0]):
         floor = heap_scores[i, 0] - slack[i]
         for j in range(block.shape[1]):
-            # Not `>= floor`: where the product overflowed to NaN, the pair is to be looked at.
+            # Not `>= floor`: a NaN from an overflow must be scored again.
             if not (block[i, j] < floor) and first_id + j != skip[i]:
                 score = 0.0
                 if is_distance:

@@ -1,4 +1,4 @@
-"""Walks through trees of splits by pairs of examples, and what their leaves say.
+"""Evaluation of trees whose splits compare distances to two prototypes.
 
 Trees are full: node k splits into 2k + 1 (f(x) = d(x, x′) − d(x, x″) ≤ threshold) and 2k + 2.
 """
@@ -10,7 +10,7 @@ from likewise.kernels._jit import kernel
 
 @kernel
 def find_leaves(distances, firsts, seconds, thresholds, leaves):
-    """Write in which leaf of every tree every example ends.
+    """Write the leaf of every example in every tree.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def find_leaves(distances, firsts, seconds, thresholds, leaves):
 
 @kernel
 def sum_trees(distances, firsts, seconds, thresholds, outputs, scores):
-    """Write Σ_t h_t of every example into `scores`, (n, n_labels); the others as in `find_leaves`.
+    """Write Σ_t h_t of every example into `scores`, (n, n_labels); the rest as in `find_leaves`.
 
     outputs : (n_trees, n_leaves, n_labels)
     """
@@ -50,9 +50,10 @@ def sum_trees(distances, firsts, seconds, thresholds, outputs, scores):
 
 @kernel
 def add_staged_losses(leaves, outputs, classes, scales, wrong, losses):
-    """Add, of each round, how many examples are wrong, and their log-loss by scaled scores.
+    """Add the number of misclassified examples and the log-loss of scaled scores of each round.
 
-    The shares of an example's classes are as exp(scale · F); of a single label, −F and F.
+    Class probabilities are proportional to exp(scale · F); with a single label, F of the two
+    classes is −F and F.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class TripletBatches:
         """Return the queries as a dense block."""
         out = self._zeros("query rows", (len(triplets), self.queries.shape[1]))
         if is_sparse(self.queries):
-            kernels.spread_lists(*self.query_lists(triplets), out)
+            kernels.scatter_lists(*self.query_lists(triplets), out)
         else:
             kernels.add_rows(self.queries, triplets[:, 0], 1, self.unit, out)
         return out
@@ -70,7 +70,7 @@ class TripletBatches:
         """Return the closer minus the farther items as a dense block."""
         out = self._zeros("item rows", (len(triplets), self.items.shape[1]))
         if is_sparse(self.items):
-            kernels.spread_lists(*self.item_lists(triplets), out)
+            kernels.scatter_lists(*self.item_lists(triplets), out)
         else:
             kernels.add_rows(self.items, triplets[:, 1], 1, self.unit, out)
             kernels.add_rows(self.items, triplets[:, 2], -1, self.unit, out)
