@@ -26,6 +26,9 @@ class DistributedRows(Protocol):
 
     def __getitem__(self, index: Any) -> Rows: ...
 
+    def detach(self) -> Any:
+        """Return an array for rows in memory, else their source: neither needs the cluster."""
+
 
 class Backend(Protocol):
     """Runs the parts of estimators and searches that can run on a cluster."""

@@ -80,7 +80,7 @@ def best_of_class(
         is_item = best[1] != NO_ITEM
         item_ids = np.full(best[1].shape, NO_ITEM)
         item_ids[is_item] = first_item + members[best[1][is_item]]
-        columns = slice(0, item_ids.shape[1])
+        columns = slice(0, best[1].shape[1])
         scores[rows, columns], ids[rows, columns] = best[0], item_ids
     return scores, ids
 
