@@ -227,7 +227,7 @@ def _changed_neighbors(setting: Setting, split: Split, fitted: LMNN) -> Any:
         ("nearest before", train_images[before[mended]].reshape(-1, *shape)),
         ("nearest after", train_images[after[mended]].reshape(-1, *shape)),
     ]
-    return image_rows(columns, f"{setting.name}: neighbours that LMNN put right")
+    return image_rows(columns, f"{setting.name}: neighbors that LMNN corrected")
 
 
 def _images(setting: Setting) -> tuple[np.ndarray, np.ndarray]:

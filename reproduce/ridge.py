@@ -13,7 +13,7 @@ from reproduce._texts import KINDS, Texts, load_texts
 from reproduce.aroma import _measures, _news_counts, _news_split
 
 PAPER = (
-    "ridge regression towards the start, with item offsets; nDCG@10 over all items, over items "
+    "ridge regression toward the start, with item offsets; nDCG@10 over all items, over items "
     "seen in training and over new ones. Published: the reference implementation"
 )
 

@@ -221,7 +221,7 @@ def _best_row(
 def _one_against_rest(similarity: str, X: Any, y: Any, X_test: Any, y_test: Any) -> list[float]:
     """Return the accuracy of each k, averaged over one binary problem per class.
 
-    The neighbours are the same in every one of them, so they are searched once.
+    The neighbors are the same in all of them, so they are searched once.
     """
     fitted = SimilarityClassifier(similarity=similarity, n_neighbors=max(_NEIGHBORS)).fit(X, y)
     neighbors = y[fitted.kneighbors(X_test).ids]

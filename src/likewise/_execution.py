@@ -1,7 +1,7 @@
 """Where work runs: in this process, or on the backend that `likewise.distributed.run_on` sets.
 
-The rooms that can use a cluster ask `current_backend`; None stands for this process. They hand a
-backend module-level functions, which it calls on its workers.
+Code that can use a cluster calls `current_backend`; None stands for this process. Functions that a
+backend calls on its workers are module-level functions.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,6 +25,9 @@ class DistributedRows(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: Any) -> Rows: ...
+
+    def detach(self) -> Any:
+        """Return an array for rows in memory, else their source: neither needs the cluster."""
 
 
 class Backend(Protocol):
@@ -102,7 +105,7 @@ def current_backend() -> Backend | None:
 
 @contextmanager
 def use_backend(backend: Backend | None) -> Iterator[None]:
-    """Run what is inside this block on a backend; None for this process."""
+    """Use a backend inside this block; None for this process."""
     token = _BACKEND.set(backend)
     try:
         yield

@@ -16,7 +16,7 @@ def test_every_arm_of_the_scale_occurs_once():
     assert X.max() == 5
 
 
-def test_the_scale_tips_towards_the_larger_torque():
+def test_the_scale_tips_toward_the_larger_torque():
     scale = balance()
     for (left, at, right, opposite), label in zip(scale.X, scale.y, strict=True):
         difference = left * at - right * opposite

@@ -9,7 +9,7 @@ def write_lines(path, records):
         file.writelines(json.dumps(record) + "\n" for record in records)
 
 
-def test_surnames_are_strings_labelled_by_language(folder):
+def test_surnames_are_strings_labeled_by_language(folder):
     records = [{"text": "Żak", "label": "Polish"}, {"text": "Ito", "label": "Japanese"}]
     write_lines(folder / "surnames.jsonl.gz", records)
     surnames = load("surnames")

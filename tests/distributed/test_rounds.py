@@ -140,7 +140,7 @@ def test_a_lost_scheduler_is_an_error_and_resume_continues(
     _after_checkpoint(monkeypatch, 2, kill)
     learner = lw.AROMA(r=100.0)
     restored = dask.config.set({"distributed.comm.timeouts.connect": "30s"})
-    with restored, Client(scheduler_file=str(file), set_as_default=False) as own:
+    with restored, Client(scheduler_file=str(file), timeout="4s", set_as_default=False) as own:
         own.wait_for_workers(1, timeout=_PATIENCE)
         sentence = r"scheduler at tcp.* 2 of 4 rounds .*resume=True"
         with run_on(own, *PLAN, checkpoint=checkpoint) as run:  # noqa: SIM117

@@ -94,7 +94,7 @@ def test_it_opens_without_errors_or_requests_and_shows_its_plots(browser, digits
 
 
 def test_every_plot_has_ink_of_its_own(browser, digits, tmp_path):
-    """A plot whose colours were all those of the page would be there and not be seen."""
+    """A plot whose colors were all those of the page would be there and not be seen."""
     from matplotlib.image import imread
 
     for scheme in ("light", "dark"):
@@ -110,8 +110,8 @@ def test_every_plot_has_ink_of_its_own(browser, digits, tmp_path):
 def test_dark_is_dark_and_light_is_light(browser, digits):
     def brightness(scheme):
         with Opened(browser, digits, color_scheme=scheme) as opened:
-            colour = opened.page.evaluate(BACKGROUND)
-        return np.mean([int(part) for part in colour.strip("rgb()").split(",")])
+            color = opened.page.evaluate(BACKGROUND)
+        return np.mean([int(part) for part in color.strip("rgb()").split(",")])
 
     assert brightness("dark") < 60
     assert brightness("light") > 200

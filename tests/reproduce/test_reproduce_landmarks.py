@@ -48,9 +48,9 @@ def test_the_combined_score_is_reached_under_the_papers_protocol(table):
 def test_every_trial_has_a_hundred_labels_and_tests_the_rest():
     splits = list(landmarks._random_splits(np.zeros(435)))
     assert len(splits) == 10
-    for labelled, tested in splits:
-        assert len(labelled) == 100
-        assert sorted([*labelled, *tested]) == list(range(435))
+    for labeled, tested in splits:
+        assert len(labeled) == 100
+        assert sorted([*labeled, *tested]) == list(range(435))
 
 
 def test_the_synthetic_rows_are_measured_and_drawn(monkeypatch):

@@ -127,7 +127,7 @@ def test_all_classes_at_once_are_measured_beside_what_the_paper_quotes(monkeypat
 
 @pytest.mark.parametrize("similarity", ["euclidean", "cosine"])
 def test_one_against_rest_averages_over_one_binary_problem_a_class(similarity, rng, monkeypatch):
-    """As scikit-learn's neighbours do on each problem; an odd k cannot tie."""
+    """As scikit-learn's neighbors do on each problem; an odd k cannot tie."""
     monkeypatch.setattr(sila, "_NEIGHBORS", (1, 3, 7))
     X, X_test = rng.normal(size=(90, 3)), rng.normal(size=(40, 3))
     y, y_test = rng.integers(3, size=90), rng.integers(3, size=40)

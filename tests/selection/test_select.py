@@ -87,7 +87,7 @@ def test_what_was_chosen_is_fitted_on_all_rows_and_can_be_saved(table, tmp_path)
     rows, labels = table
     found = select(rows, labels, families=FAST, choose_from=["lmnn"], n_splits=2)
     assert found.chosen == "lmnn"
-    model = found.fit(rows, labels, target="colour")
+    model = found.fit(rows, labels, target="color")
     assert isinstance(model, TableModel)
     assert len(model.estimator.items_) == 60
     assert model.columns.scale == found.settings["scale"]

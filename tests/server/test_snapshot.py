@@ -115,6 +115,23 @@ def test_what_replaces_an_item_has_no_offset_also_after_a_restart(service):
         service.make_live(2, rollback=False)  # builds what it serves again
 
 
+def test_a_snapshot_does_not_change_with_items_or_versions(service):
+    query = np.float32([[0.3, -1.0, 0.5, 0.1]])
+    snapshot = service.snapshot
+
+    def answers():
+        return [(item.id, score) for item, score in snapshot.search(query, N_ITEMS, None)]
+
+    before = answers()
+    service.remove_item("i3")
+    service.put_items([schemas.NewItem(id="i5", vector=[9.0, 9.0, 9.0, 9.0])], add=False)
+    service.put_items([schemas.NewItem(id="new", vector=[1.0, 2.0, 3.0, 4.0])], add=True)
+    service.make_live(1, rollback=True)
+    assert answers() == before
+    assert service.snapshot.version.number == 1
+    assert "new" in search(service, vector=query[0].tolist())[1]
+
+
 def test_no_search_sees_a_new_form_with_old_offsets(service):
     query = [0.3, -1.0, 0.5, 0.1]
     expected = {version: search(service, vector=query, version=version) for version in (1, 2)}

@@ -172,8 +172,8 @@ def test_vectors_in_a_column_are_their_numbers(rng):
 
 def test_images_are_read_from_files_and_from_bytes(tmp_path):
     pictures = pytest.importorskip("PIL.Image", reason="needs Pillow")
-    for name, grey in (("dark", 0), ("light", 255)):
-        pictures.new("L", (20, 30), grey).save(tmp_path / f"{name}.png")
+    for name, gray in (("dark", 0), ("light", 255)):
+        pictures.new("L", (20, 30), gray).save(tmp_path / f"{name}.png")
     paths = [str(tmp_path / "dark.png"), str(tmp_path / "light.png")]
     for values in (paths, [(tmp_path / f"{n}.png").read_bytes() for n in ("dark", "light")]):
         X = Columns().fit_transform(pa.table({"photo": values}))

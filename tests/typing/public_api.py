@@ -57,6 +57,15 @@ def learn_online(triplets: np.ndarray, Q: np.ndarray, P: np.ndarray) -> lw.Bilin
     return oasis.similarity_
 
 
+def learn_in_closed_form(relevance: np.ndarray, Q: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Learn a bilinear form and offsets of the items."""
+    ridge = lw.RidgeSimilarity(new_items="protect", random_state=0)
+    ridge.fit_relevance(relevance, Q, P, item_ids=list(range(len(P))))
+    offsets = ridge.offsets_
+    assert isinstance(offsets, lw.ItemOffsets)
+    return np.asarray(offsets.apply(list(range(len(P))), P))
+
+
 def draw_triplets(y: np.ndarray, relevance: np.ndarray, shown: np.ndarray) -> np.ndarray:
     """Draw triplets from what there is."""
     rng = np.random.default_rng(0)

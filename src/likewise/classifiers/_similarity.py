@@ -266,7 +266,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
             if rule == "majority":  # the rows stay where they are
                 check_same_length(rows, "X", y, "y")
                 check_classification_targets(y)
-                return rows.source, y
+                return rows.detach(), y
             X = rows[np.arange(len(rows))]
         if takes == "objects":
             X = as_objects(X, "X")

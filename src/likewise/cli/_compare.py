@@ -5,27 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli._console import Console, UsageError, with_console
-from likewise.cli._options import (
-    Budget,
-    Categorical,
-    Id,
-    Ignore,
-    Image,
-    ImageShape,
-    Missing,
-    Numeric,
-    Seed,
-    Splits,
-    Target,
-    Text,
-    columns_of,
-    seconds,
-)
+from likewise.cli._options import Budget, Seed, Splits, Target, columns_of, seconds
 
 
 @with_console
 def command(
     console: Console,
+    column_options: dict[str, Any],
     file: Annotated[str, typer.Argument(help="A table, or the name of a data set.")],
     target: Target = None,
     learner: Annotated[
@@ -35,14 +21,6 @@ def command(
     budget: Budget = "2m",
     splits: Splits = 5,
     seed: Seed = 0,
-    id: Id = None,
-    numeric: Numeric = [],  # noqa: B006
-    categorical: Categorical = [],  # noqa: B006
-    text: Text = [],  # noqa: B006
-    image: Image = [],  # noqa: B006
-    ignore: Ignore = [],  # noqa: B006
-    missing: Missing = "impute",
-    image_shape: ImageShape = None,
 ) -> None:
     """Compare learned similarities with baselines, by nested cross-validation."""
     from likewise.cli._inputs import labeled_table
@@ -50,17 +28,7 @@ def command(
     time = seconds(budget)
     families = chosen_families(learner)
     table = labeled_table(file, target)
-    columns = columns_of(
-        table,
-        id=id,
-        numeric=numeric,
-        categorical=categorical,
-        text=text,
-        image=image,
-        ignore=ignore,
-        missing=missing,
-        image_shape=image_shape,
-    )
+    columns = columns_of(table, **column_options)
     selection = run(console, table, columns, families, None, time, splits, seed)
     console.result(
         {"table": table.name, **selection.as_json()}, selection.table(), *selection.summary()

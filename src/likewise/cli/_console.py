@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
+from inspect import Parameter, signature
 from typing import Any
 
 import typer
@@ -72,16 +73,25 @@ def _plain(value: Any) -> Any:
 
 
 def with_console(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command its `Console`, and turn errors into one sentence and an exit code."""
+    """Give a command its `Console`, and turn errors into one sentence and an exit code.
+
+    Every command gets the options of the console. A parameter `column_options` stands for all
+    options on columns, and receives them as a dict.
+    """
+    from likewise.cli._options import COLUMN_OPTIONS, CONSOLE_OPTIONS
+
+    own = signature(function)
+    groups = {"console": CONSOLE_OPTIONS, "column_options": COLUMN_OPTIONS}
+    groups = {name: group for name, group in groups.items() if name in own.parameters}
 
     @wraps(function)
     def run(**given: Any) -> None:
-        # Every command has these three options.
-        console = Console(**{name: given.pop(name) for name in ("json", "quiet", "verbose")})
+        values = {name: {o: given.pop(o) for o in group} for name, group in groups.items()}
+        console = Console(**values["console"])
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                function(console=console, **given)
+                function(**{**values, "console": console}, **given)
         except (UsageError, *_USAGE) as error:
             _end(console, error, 2)
         except BrokenPipeError:  # the reader of stdout has closed it
@@ -93,23 +103,15 @@ def with_console(function: Callable[..., None]) -> Callable[..., None]:
         finally:
             _report_warnings(console, caught)
 
-    # typer reads the options from the signature: the three, without `console`
-    run.__signature__ = _signature(function)  # type: ignore[attr-defined]
-    return run
-
-
-def _signature(function: Callable[..., None]) -> Any:
-    from inspect import Parameter, signature
-
-    from likewise.cli._options import Json, Quiet, Verbose
-
-    own = signature(function)
-    kept = [p for name, p in own.parameters.items() if name != "console"]
+    # typer reads the options from the signature: the groups are replaced by their options.
+    kept = [p for name, p in own.parameters.items() if name not in groups]
     added = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in (("json", Json), ("quiet", Quiet), ("verbose", Verbose))
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for group in reversed(groups.values())
+        for name, (annotation, default) in group.items()
     ]
-    return own.replace(parameters=[*kept, *added])
+    run.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+    return run
 
 
 def _end(console: Console, error: BaseException, code: int) -> None:

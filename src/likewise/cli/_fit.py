@@ -7,28 +7,14 @@ import typer
 
 from likewise.cli._compare import chosen_families, run
 from likewise.cli._console import Console, UsageError, with_console
-from likewise.cli._options import (
-    Budget,
-    Categorical,
-    Id,
-    Ignore,
-    Image,
-    ImageShape,
-    Missing,
-    Numeric,
-    Seed,
-    Splits,
-    Target,
-    Text,
-    columns_of,
-    seconds,
-)
+from likewise.cli._options import Budget, Seed, Splits, Target, columns_of, seconds
 from likewise.cli._report import report_on
 
 
 @with_console
 def command(
     console: Console,
+    column_options: dict[str, Any],
     file: Annotated[
         str | None, typer.Argument(help="A table with labels, or the name of a data set.")
     ] = None,
@@ -50,14 +36,6 @@ def command(
     budget: Budget = "2m",
     splits: Splits = 5,
     seed: Seed = 0,
-    id: Id = None,
-    numeric: Numeric = [],  # noqa: B006 - typer copies it
-    categorical: Categorical = [],  # noqa: B006
-    text: Text = [],  # noqa: B006
-    image: Image = [],  # noqa: B006
-    ignore: Ignore = [],  # noqa: B006
-    missing: Missing = "impute",
-    image_shape: ImageShape = None,
     dask: Annotated[
         str | None,
         typer.Option(help="Learn on a Dask cluster: tcp://HOST:PORT, or local:N worker processes."),
@@ -73,16 +51,6 @@ def command(
     time = seconds(budget)
     places = model, None if no_report else report
     check_paths(model=places[0], report=places[1])
-    options = {
-        "id": id,
-        "numeric": numeric,
-        "categorical": categorical,
-        "text": text,
-        "image": image,
-        "ignore": ignore,
-        "missing": missing,
-        "image_shape": image_shape,
-    }
     if triplets is not None:
         if file is not None or target is not None:
             raise UsageError(
@@ -92,7 +60,16 @@ def command(
             check_triplet_learner(learner)
         with cluster(console, dask, model, resume=resume) as final_fit:
             _fit_triplets(
-                console, queries, items, triplets, learner, options, places, splits, seed, final_fit
+                console,
+                queries,
+                items,
+                triplets,
+                learner,
+                column_options,
+                places,
+                splits,
+                seed,
+                final_fit,
             )
         return
     if file is None:
@@ -101,7 +78,7 @@ def command(
         raise UsageError("--queries and --items need --triplets, which is not given.")
     families = chosen_families([] if learner == "auto" else [learner])
     table = labeled_table(file, target)
-    columns = columns_of(table, **options)
+    columns = columns_of(table, **column_options)
     forced = None if learner == "auto" else [learner]
     if resume:
         raise UsageError("--resume is for comparisons (--triplets), but labels were given.")

@@ -7,25 +7,51 @@ import typer
 
 from likewise.cli._console import UsageError
 
-Json = Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no messages.")]
-Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show all warnings, and tracebacks of errors.")
-]
 Target = Annotated[str | None, typer.Option("--target", "-t", help="The column of the labels.")]
 Budget = Annotated[str, typer.Option(help="Time for the comparison, such as 90s, 2m or 1h.")]
 Splits = Annotated[int, typer.Option(min=2, help="Outer splits of the cross-validation.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of splits and learners.")]
-Id = Annotated[str | None, typer.Option(help="The column of row ids; id by default.")]
-Numeric = Annotated[list[str], typer.Option(help="A column of numbers (repeatable).")]
-Categorical = Annotated[list[str], typer.Option(help="A column of categories (repeatable).")]
-Text = Annotated[list[str], typer.Option(help="A column of texts (repeatable).")]
-Image = Annotated[list[str], typer.Option(help="A column of images (repeatable).")]
-Ignore = Annotated[list[str], typer.Option(help="A column to ignore (repeatable).")]
-Missing = Annotated[str, typer.Option(help="Missing cells: impute or refuse.")]
-ImageShape = Annotated[
-    str | None, typer.Option(help="Height and width, such as 28x28, if the numbers are pixels.")
-]
+CONSOLE_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "json": (
+        Annotated[bool, typer.Option("--json", help="Print only the result, as JSON.")],
+        False,
+    ),
+    "quiet": (
+        Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no messages.")],
+        False,
+    ),
+    "verbose": (
+        Annotated[
+            bool,
+            typer.Option("--verbose", "-v", help="Show all warnings, and tracebacks of errors."),
+        ],
+        False,
+    ),
+}
+COLUMN_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "id": (
+        Annotated[str | None, typer.Option(help="The column of row ids; id by default.")],
+        None,
+    ),
+    **{
+        name: (Annotated[list[str], typer.Option(help=f"{what} (repeatable).")], [])
+        for name, what in {
+            "numeric": "A column of numbers",
+            "categorical": "A column of categories",
+            "text": "A column of texts",
+            "image": "A column of images",
+            "ignore": "A column to ignore",
+        }.items()
+    },
+    "missing": (Annotated[str, typer.Option(help="Missing cells: impute or refuse.")], "impute"),
+    "image_shape": (
+        Annotated[
+            str | None,
+            typer.Option(help="Height and width, such as 28x28, if the numbers are pixels."),
+        ],
+        None,
+    ),
+}
 
 
 def seconds(budget: str) -> float:

@@ -183,12 +183,12 @@ def _folder_sets() -> dict[str, str]:
     """Return the file of each labeled set in the folder, by its name."""
     own = {row.name for row in (*_BUNDLED, *_GENERATED, *_RETRIEVAL)}
     aliases = {file: name for name, file in _FILES.items()}
-    found = {}
+    sets = {}
     for file in _folder.files(".npz", _TEXT):
         name = aliases.get(file, file.removesuffix(_TEXT).removesuffix(".npz"))
         if name not in own and not name.endswith(("_corpus", "_queries")):
-            found[name] = file
-    return found
+            sets[name] = file
+    return sets
 
 
 def _load_bundled(name: str) -> Dataset:

@@ -39,8 +39,8 @@ def large_margin_problem(
     executor: Executor, problem: LargeMarginProblem
 ) -> tuple["DistributedMargins", "DistributedImpostorSearch", np.ndarray]:
     """Return the margins, the search for impostors, and the scale of each column."""
-    X = problem.X
-    rows = RowBlocks(getattr(X, "source", X), "X", executor)  # perhaps fitted in another block
+    X = problem.X  # detached where the duality gap is computed later
+    rows = X if isinstance(X, RowBlocks) else RowBlocks(X, "X", executor)
     columns = describe_columns(executor, rows)
     margins = DistributedMargins(
         executor, rows, columns, problem.anchors, problem.targets, problem.c

@@ -74,6 +74,10 @@ class RowBlocks:
             for part, block in zip(self.parts(), self.blocks, strict=True)
         ]
 
+    def detach(self) -> Any:
+        """Return an array for rows in memory, else their source: neither needs the cluster."""
+        return self.source.rows if isinstance(self.source, MemoryRows) else self.source
+
     def __getitem__(self, index: np.ndarray) -> Rows:
         """Return a few rows in this process."""
         index = np.asarray(index)

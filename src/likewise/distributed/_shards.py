@@ -128,7 +128,9 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
     if isinstance(triplets, str | os.PathLike):
         path = Path(triplets)
         if weights is not None and path.suffix.lower() != ".npy":
-            raise ValueError(f"weights of a file come from its column {WEIGHT!r}, not beside.")
+            raise ValueError(
+                f"weights must be None for triplets in a file: its column {WEIGHT!r} holds them."
+            )
         if path.is_dir() or path.suffix.lower() == ".parquet":
             source = ParquetRows.of_path(path, "triplets", COLUMNS)
             return source, ParquetRows.column_of(path, WEIGHT)
@@ -142,8 +144,8 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
     elif isinstance(triplets, np.memmap) or hasattr(triplets, "__dask_graph__"):
         triplets = as_source(triplets, "triplets")
     else:
-        triplets, of_frame = triplets_of(triplets)
-        weights = of_frame if weights is None else weights
+        triplets, frame_weights = triplets_of(triplets)
+        weights = frame_weights if weights is None else weights
     if not hasattr(triplets, "part"):
         triplets = MemoryRows(np.asarray(triplets))
     if weights is not None:
@@ -151,17 +153,17 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
     return triplets, weights
 
 
-def read_shard(part: Any, of_weights: Any, n_queries: int, n_items: int) -> Weighted:
+def read_shard(part: Any, weight_part: Any, n_queries: int, n_items: int) -> Weighted:
     """Return the checked triplets and weights of a shard."""
     triplets = check_triplets(load(part), range(n_queries), range(n_items))
-    weights = None if of_weights is None else np.ravel(load(of_weights))
+    weights = None if weight_part is None else np.ravel(load(weight_part))
     return triplets, check_weights(weights, triplets)
 
 
-def check_shard(part: Any, of_weights: Any, n_queries: int, n_items: int, start: int) -> None:
+def check_shard(part: Any, weight_part: Any, n_queries: int, n_items: int, start: int) -> None:
     """Refuse triplets that `read_shard` would refuse, and say which."""
     try:
-        read_shard(part, of_weights, n_queries, n_items)
+        read_shard(part, weight_part, n_queries, n_items)
     except (TypeError, ValueError) as error:
         raise type(error)(f"in the triplets from {start} on: {error}") from error
 
@@ -172,7 +174,7 @@ def draw_shard(source: TripletSource, query_weights: Any, n: int, seed: list[int
 
 
 @dataclass(frozen=True)
-class Learned:
+class ShardResult:
     """The result of one or several shards of a round.
 
     Attributes
@@ -228,7 +230,7 @@ def train_round(
     n_seen: int,
     shards: list[Handle],
     rows: ShardRows,
-) -> Learned:
+) -> ShardResult:
     """Train one round from `state`, and return its result.
 
     The start is sent anew in every round: a lost worker costs at most the round.
@@ -240,10 +242,10 @@ def train_round(
         for shard in shards
     ]
     if not alone:
-        few = reduce_to_few(executor, add_learned, parts)
+        few = reduce_to_few(executor, add_results, parts)
         parts = [executor.submit(merge_shards, few, start)]
-    learned: Learned = executor.result(parts[0])
-    return learned
+    result: ShardResult = executor.result(parts[0])
+    return result
 
 
 def train_shard(
@@ -255,7 +257,7 @@ def train_shard(
     items: Any,
     needed: tuple[np.ndarray, np.ndarray] | None,
     alone: bool,
-) -> Learned:
+) -> ShardResult:
     """Apply the triplets of a shard to a copy of `start`.
 
     Parameters
@@ -291,7 +293,7 @@ def train_shard(
     learned = perf_counter()
     evidence = () if alone else state.evidence_since(start, n_updates)
     seconds = learned - began, perf_counter() - learned
-    return Learned(evidence, len(triplets), n_updates, loss, *seconds, state if alone else None)
+    return ShardResult(evidence, len(triplets), n_updates, loss, *seconds, state if alone else None)
 
 
 def _blocks(triplets: np.ndarray, weights: np.ndarray) -> Iterator[Weighted]:
@@ -299,11 +301,11 @@ def _blocks(triplets: np.ndarray, weights: np.ndarray) -> Iterator[Weighted]:
         yield triplets[block], weights[block]
 
 
-def add_learned(parts: list[Learned]) -> Learned:
+def add_results(parts: list[ShardResult]) -> ShardResult:
     """Return the results of several shards as one."""
     began = perf_counter()
     evidence = sum_evidence(part.evidence for part in parts)
-    return Learned(
+    return ShardResult(
         evidence,
         sum(part.n_triplets for part in parts),
         sum(part.n_updates for part in parts),
@@ -313,10 +315,10 @@ def add_learned(parts: list[Learned]) -> Learned:
     )
 
 
-def merge_shards(parts: list[Learned], start: State) -> Learned:
+def merge_shards(parts: list[ShardResult], start: State) -> ShardResult:
     """Return the result of a round: the merged state instead of the evidence."""
-    learned = add_learned(parts)
+    total = add_results(parts)
     began = perf_counter()
-    state = start.with_evidence(learned.evidence)
-    merging = learned.merging + perf_counter() - began
-    return replace(learned, evidence=(), merging=merging, state=state)
+    state = start.with_evidence(total.evidence)
+    merging = total.merging + perf_counter() - began
+    return replace(total, evidence=(), merging=merging, state=state)

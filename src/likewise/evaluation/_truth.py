@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -15,44 +15,6 @@ from likewise._validation import (
     n_rows,
 )
 from likewise.supervision import check_relevance, relevant_items
-
-
-class Truth(Protocol):
-    """The relevance of items to all queries, read in blocks."""
-
-    @property
-    def numbers_per_query(self) -> int:
-        """Size of a block for each of its queries."""
-
-    @property
-    def max_relevant(self) -> int:
-        """An upper bound of the number of relevant items of a query."""
-
-    def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
-        """Return the relevance for a block of queries.
-
-        `own_rows` are the items that the queries are themselves; no item is relevant to itself.
-        """
-
-
-class BlockTruth(Protocol):
-    """The relevance of items to a block of queries."""
-
-    @property
-    def n_relevant(self) -> np.ndarray:
-        """Number of relevant items of each query."""
-
-    def take(self, which: np.ndarray) -> Self:
-        """Return the relevance for some queries of the block."""
-
-    def among(self, items: np.ndarray) -> Self:
-        """Return the relevance with only the items of a mask relevant."""
-
-    def gains(self, order: np.ndarray) -> np.ndarray:
-        """Return the grades of items, given in rows for each query."""
-
-    def ideal(self, k: int) -> np.ndarray:
-        """Return the highest `k` grades of each query, or all, in descending order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +45,22 @@ class SameLabel:
         """The size of the largest class of a query."""
         return int(_label_sizes(self.item_labels)[self.query_labels].max())
 
-    def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
-        """Return the labels of the block."""
+    def of(self, block: Any, own_rows: np.ndarray | None) -> "_LabelBlock":
+        """Return the relevance for a block of queries.
+
+        `own_rows` are the items that the queries are themselves; no item is relevant to itself.
+        """
         return _LabelBlock(self.query_labels[block], self.item_labels, own_rows)
 
 
 @dataclass(frozen=True, eq=False)
 class _LabelBlock:
+    """The relevance of items to a block of queries, by labels.
+
+    `take` keeps some queries, `among` makes only the items of a mask relevant, `gains` returns the
+    grades of ranked items, and `ideal` the `k` highest grades of each query, descending.
+    """
+
     query_labels: np.ndarray
     item_labels: np.ndarray
     own_rows: np.ndarray | None
@@ -139,8 +110,8 @@ class Grades:
             return int(np.diff(self.grades.indptr).max())
         return max(int(np.count_nonzero(row)) for row in self.grades)
 
-    def of(self, block: Any, own_rows: np.ndarray | None) -> "BlockTruth":
-        """Return the grades of the block, dense."""
+    def of(self, block: Any, own_rows: np.ndarray | None) -> "_GradeBlock":
+        """Return the relevance for a block of queries, dense."""
         rows = self.grades[block]
         dense = rows.toarray() if is_sparse(rows) else np.array(rows)
         if own_rows is not None:
@@ -150,6 +121,8 @@ class Grades:
 
 @dataclass(frozen=True, eq=False)
 class _GradeBlock:
+    """The relevance of items to a block of queries, by grades; its methods are as above."""
+
     grades: np.ndarray
 
     @cached_property
@@ -170,9 +143,13 @@ class _GradeBlock:
         return -np.sort(-np.partition(self.grades, -k, axis=1)[:, -k:], axis=1)
 
 
+Truth: TypeAlias = SameLabel | Grades
+BlockTruth: TypeAlias = _LabelBlock | _GradeBlock
+
+
 def check_truth(
     labels: Any, item_labels: Any, relevance: Any, queries: Any, items: Any, same: bool
-) -> SameLabel | Grades:
+) -> Truth:
     """Return the relevance by labels or grades; with `same` the items are the queries."""
     if (labels is None) == (relevance is None):
         raise ValueError("either labels or relevance must be given, and not both.")

@@ -71,13 +71,13 @@ def neighbors_section(
         ids_before = neighbor_rows(before, X, items, queries, _K)
         text = _changes(queries, ids_before, ids, item_labels)
         examples = telling_examples(queries, ids_before, ids, item_labels)
-    shown = []
+    values = []
     for query, of_before, of_after in examples:
         sides = [("after", "new", after, of_after, of_before)]
         if before is not None:
             sides.insert(0, ("before", "gone", before, of_before, of_after))
         cells = query_display.cells(query)
-        shown.append(
+        values.append(
             {
                 "row": query,
                 "label": None if y is None else y[query],
@@ -103,7 +103,7 @@ def neighbors_section(
         text=text,
         kind=item_display.kind,
         heads=item_display.heads,
-        examples=shown,
+        examples=values,
     )
 
 

@@ -39,7 +39,7 @@ def comparison_section(rows: Sequence[Mapping[str, Any]]) -> Section:
     ends = [np.array([row["mean"] - row["deviation"], row["mean"] + row["deviation"]])
             for row in rows]  # fmt: skip
     scale = Scale(*padded_range([*ends, *(np.array(row["scores"]) for row in rows)]))
-    shown = [
+    values = [
         {
             **row,
             "value": _accuracy(row["mean"], row["deviation"]),
@@ -49,7 +49,7 @@ def comparison_section(rows: Sequence[Mapping[str, Any]]) -> Section:
         }
         for row in rows
     ]
-    return section("comparison", "How it compares", rows=shown, axis=scale.axis(percent))
+    return section("comparison", "How it compares", rows=values, axis=scale.axis(percent))
 
 
 def _accuracy(mean: float, deviation: float) -> str:

@@ -187,9 +187,9 @@ def _with_one_scale(family: Family) -> Family:
 
 def _selectable(families: Sequence[Family], choose_from: Iterable[str] | None) -> list[Family]:
     names = None if choose_from is None else list(choose_from)
-    found = [f for f in families if (f.searchable if names is None else f.name in names)]
-    if not found:
+    selectable = [f for f in families if (f.searchable if names is None else f.name in names)]
+    if not selectable:
         raise ValueError(
             f"none of the families to choose from takes these rows: {', '.join(names or ())}."
         )
-    return found
+    return selectable

@@ -49,38 +49,39 @@ def best_of_class(
     similarity: Similarity,
     queries: Any,
     items: Any,
-    of_queries: np.ndarray,
-    of_items: np.ndarray,
+    query_labels: np.ndarray,
+    item_labels: np.ndarray,
     k: int,
     *,
     own_rows: np.ndarray,
     first_item: int = 0,
 ) -> Best:
-    """Return the `k` nearest items of the class of each query, unordered: see `best_items`.
+    """Return the `k` nearest items of the class of each query, unordered, as `best_items` does.
 
     Parameters
     ----------
     similarity, queries, items, k : as in `target_neighbors`
-    of_queries, of_items : their labels
-    own_rows : which item each query is, and must not find
+    query_labels, item_labels : arrays of labels
+    own_rows : item number of each query, which is excluded
     first_item : int, default=0
-        Which the first item is, where the items are a part of all.
+        Number of the first item, if the items are a part of all.
     """
-    shape = len(of_queries), k
+    shape = len(query_labels), k
     scores, ids = np.full(shape, -np.inf), np.full(shape, NO_ITEM)
-    for label in np.unique(of_queries):
-        rows, members = np.flatnonzero(of_queries == label), np.flatnonzero(of_items == label)
+    for label in np.unique(query_labels):
+        rows, members = np.flatnonzero(query_labels == label), np.flatnonzero(item_labels == label)
         if len(members) == 0:
             continue
         scorer = similarity._scorer(take(queries, rows), take(items, members))[0]
         own = own_rows[rows] - first_item
-        place = np.searchsorted(members, own)
-        is_there = np.isin(own, members)
-        best = best_items(scorer, k, own_rows=np.where(is_there, place, -1))
-        found = np.where(best[1] == NO_ITEM, NO_ITEM, 0)
-        found[found == 0] = first_item + members[best[1][found == 0]]
-        columns = slice(0, found.shape[1])
-        scores[rows, columns], ids[rows, columns] = best[0], found
+        is_member = np.isin(own, members)
+        own_positions = np.where(is_member, np.searchsorted(members, own), -1)
+        best = best_items(scorer, k, own_rows=own_positions)
+        is_item = best[1] != NO_ITEM
+        item_ids = np.full(best[1].shape, NO_ITEM)
+        item_ids[is_item] = first_item + members[best[1][is_item]]
+        columns = slice(0, best[1].shape[1])
+        scores[rows, columns], ids[rows, columns] = best[0], item_ids
     return scores, ids
 
 

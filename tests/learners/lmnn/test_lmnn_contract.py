@@ -79,7 +79,7 @@ def test_a_pickle_is_a_map_without_the_rows(rows, asked_before):
     if asked_before:
         assert copy.duality_gap_ == gap
     else:
-        with pytest.raises(AttributeError, match="asked for only where the map was fitted"):
+        with pytest.raises(AttributeError, match="known only to the object that was fitted"):
             _ = copy.duality_gap_
     many = np.tile(X, (50, 1)) + np.arange(50).repeat(45)[:, None] * 1e-3
     with warnings.catch_warnings():
@@ -98,7 +98,7 @@ def test_a_file_gives_back_the_learner(rows, tmp_path):
     assert (loaded.objective_, loaded.n_iter_) == (lmnn.objective_, lmnn.n_iter_)
     assert loaded.history_ == lmnn.history_
     assert_array_equal(loaded.get_feature_names_out(), lmnn.get_feature_names_out())
-    with pytest.raises(AttributeError, match="asked for only where the map was fitted"):
+    with pytest.raises(AttributeError, match="known only to the object that was fitted"):
         _ = loaded.duality_gap_
 
 

@@ -324,6 +324,14 @@ def test_epochs_and_tail_that_were_chosen_give_the_same_matrix(random_state, rng
     assert_allclose(plain.similarity_.W, sila.similarity_.W, rtol=1e-9, atol=1e-7)
 
 
+def test_validation_rows_are_a_share_of_every_class_that_is_large_enough():
+    y = np.repeat(["a", "b", "rare"], [40, 20, 3])
+    held_out = validation_mask(y, 0.2, seed=1)
+    assert [held_out[y == label].sum() for label in ("a", "b", "rare")] == [8, 4, 0]
+    assert_array_equal(validation_mask(y, 0.2, seed=1), held_out)
+    assert not np.array_equal(validation_mask(y, 0.2, seed=2), held_out)
+
+
 def test_one_vs_rest_chooses_for_each_class(rng):
     X, y = rows_for("cosine", rng, n=60, apart=0.3)
     sila = lw.SiLA(early_stopping=True, protocol="one_vs_rest", random_state=0).fit(X, y)

@@ -79,6 +79,9 @@ def test_with_a_token_every_request_must_bring_it(ask, given, status):
         ("127.0.0.1:8000", 200),
         ("localhost", 200),
         ("[::1]:99", 200),
+        ("LOCALHOST:1", 200),
+        ("[::2]:99", 403),
+        ("localhost:1@evil.example", 403),
         ("evil.example", 403),
         ("127.0.0.1.evil.example", 403),
         ("", 403),
@@ -161,6 +164,18 @@ def test_every_answer_has_the_headers_a_browser_should_see(ask):
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "no-referrer"
     assert client.get("/v1/models").headers["cache-control"] == "no-store"
+
+
+def test_browsers_revalidate_the_files_of_the_explorer(ask):
+    client = ask()
+    kinds = {"/": "text/html", "/web/app.js": "text/javascript", "/web/theme.css": "text/css"}
+    for path, kind in kinds.items():
+        first = client.get(path)
+        assert first.headers["content-type"].startswith(kind)
+        assert first.headers["cache-control"] == "no-cache"
+        again = client.get(path, headers={"if-none-match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        assert "script-src 'self'" in again.headers["content-security-policy"]
 
 
 def test_pages_run_nothing_that_stands_in_them(ask):

@@ -245,7 +245,9 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 stacklevel=3,
             )
         self.__dict__.pop("_gap", None)
-        self._problem = problem  # for `duality_gap_`, which is computed on demand
+        # for `duality_gap_`, which is computed on demand
+        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.detach()
+        self._problem = problem._replace(X=X)
         self.components_ = (minimum.L / scale).astype(margins.dtype)
         self.similarity_ = Mahalanobis(self.components_)
         self.objective_ = minimum.objective
@@ -279,7 +281,10 @@ def _margins_of(problem: LargeMarginProblem) -> tuple[Any, Any, np.ndarray]:
         return backend.large_margin_problem(problem)
     X = problem.X
     if not isinstance(X, np.ndarray):
-        raise AttributeError("duality_gap_ of a map fitted on a cluster is computed inside run_on.")
+        raise AttributeError(
+            "duality_gap_ needs the rows given to fit, which are not in memory: it is computed "
+            "inside run_on."
+        )
     mean = X.mean(axis=0, dtype=np.float64)
     scale = column_scale(X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0), len(X))
     margins = Margins(standardize(X, mean, scale), problem.anchors, problem.targets, problem.c)

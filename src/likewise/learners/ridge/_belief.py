@@ -35,7 +35,7 @@ class RidgeBelief:
     >>> rows = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     >>> belief = RidgeBelief.learned(rows[:1], rows[1:2], np.eye(2), alpha=1.0)
     >>> belief.confidence([[0, 1, 2], [2, 1, 0]], rows).round(2)
-    array([0.75, 0.77])
+    array([0.95, 0.95])
     """
 
     W: np.ndarray

@@ -113,13 +113,7 @@ class _Response:
 
 
 class AccessControl:
-    """Rejects requests by host, origin, token, content type and feedback rate.
-
-    Parameters
-    ----------
-    app : ASGI application
-    settings : Settings
-    """
+    """Rejects requests by host, origin, token, content type and feedback rate."""
 
     def __init__(self, app: Any, settings: Settings) -> None:
         self._app = app
@@ -206,13 +200,7 @@ class RateLimit:
 
 
 class BodyLimit:
-    """Reads the body of a request before the application runs, up to a limit.
-
-    Parameters
-    ----------
-    app : ASGI application
-    max_bytes : int
-    """
+    """Reads the body of a request before the application runs, up to a limit."""
 
     def __init__(self, app: Any, max_bytes: int) -> None:
         self._app, self._max_bytes = app, max_bytes

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from likewise.server.api import _schemas as schemas
 from likewise.server.api._feedback import export_journal
 from likewise.server.api._state import Shared, State, run_single_threaded
-from likewise.server.store import StoredItem, Verdict, VersionInfo
+from likewise.server.store import StoredItem, VersionInfo
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Error}
@@ -124,14 +124,9 @@ def _model_version(version: VersionInfo, live: int) -> schemas.ModelVersion:
         position=version.position,
         created=version.created,
         promoted=version.promoted,
-        judged=None if verdict is None else _verdict(verdict),
+        judged=None if verdict is None else schemas.Verdict.model_validate(verdict),
         available=version.available,
     )
-
-
-def _verdict(verdict: Verdict) -> schemas.Verdict:
-    kinds = {kind: getattr(verdict, kind)._asdict() for kind in ("overall", "seen", "new")}
-    return schemas.Verdict(**{**vars(verdict), **kinds})
 
 
 @router.post("/models/{version}/promote", summary="Make a version live")

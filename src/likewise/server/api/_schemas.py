@@ -187,6 +187,8 @@ class Question(BaseModel):
 class Evaluation(BaseModel):
     """Means over held-out queries, and the standard error of candidate − live."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     live: float | None
     candidate: float | None
     error: float | None
@@ -195,6 +197,8 @@ class Evaluation(BaseModel):
 
 class Verdict(BaseModel):
     """A version compared with the live one on pages of held-out queries."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     live: int = Field(description="Number of the live version.")
     overall: Evaluation
@@ -389,16 +393,16 @@ class Quality(BaseModel):
     """The quality of the live version on held-out queries."""
 
     status: Literal["ready", "computing"]
-    goodness: Goodness | None
+    goodness: Goodness | None = None
     lessons: list[GateResult]
     progress: list[Progress]
-    served: ServedRecall | None
-    standing: BaselineComparison | None
-    held_out: int = Field(description="Number of held-out comparisons.")
-    n_won: int
-    n_lost: int
-    won: list[Outcome]
-    lost: list[Outcome]
+    served: ServedRecall | None = None
+    standing: BaselineComparison | None = None
+    held_out: int = Field(0, description="Number of held-out comparisons.")
+    n_won: int = 0
+    n_lost: int = 0
+    won: list[Outcome] = []
+    lost: list[Outcome] = []
     base_model: int
     model: int
 

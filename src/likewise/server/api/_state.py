@@ -24,13 +24,7 @@ _MAX_WAITING = 500
 
 
 class State:
-    """The service, and everything that routes use beside it.
-
-    Parameters
-    ----------
-    service : Service
-    metrics : Metrics
-    """
+    """The service, and everything that routes use beside it."""
 
     def __init__(self, service: Service, metrics: "Metrics") -> None:
         self.service = service

@@ -23,12 +23,7 @@ _MapPoint = tuple[ItemId, Any, Any]  # an item before and after learning
 
 
 class Explorer:
-    """Answers the explorer's requests; long computations run once for each state.
-
-    Parameters
-    ----------
-    service : Service
-    """
+    """Answers the explorer's requests; long computations run once for each state."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -139,11 +134,12 @@ class Explorer:
             schemas.GateResult(
                 position=v.position,
                 version=v.number,
-                overall=schemas.Evaluation(**v.verdict.overall._asdict()),
-                seen=schemas.Evaluation(**v.verdict.seen._asdict()),
-                new=schemas.Evaluation(**v.verdict.new._asdict()),
                 threshold=v.verdict.threshold,
                 promoted=v.promoted is not None,
+                **{
+                    kind: schemas.Evaluation.model_validate(getattr(v.verdict, kind))
+                    for kind in ("overall", "seen", "new")
+                },
             )
             for v in evaluated
             if v.verdict is not None
@@ -158,11 +154,11 @@ class Explorer:
             progress=progress,
             base_model=BASE_VERSION,
             model=live.version.number,
-            **(computed or _NO_EVALUATION),
+            **(computed or {}),
         )
 
     def _evaluate(self, base: Snapshot, live: Snapshot) -> dict[str, Any]:
-        fields = dict(_NO_EVALUATION)
+        fields: dict[str, Any] = {}
         if len(live.catalog) == 0 or not live.items_are_queries:
             return fields
         comparison = None
@@ -184,7 +180,7 @@ class Explorer:
                 "goodness": _goodness("comparisons", before, after),
             }
         by_label = self._goodness_of_labels(base, live)
-        fields["goodness"] = by_label or fields["goodness"]
+        fields["goodness"] = by_label or fields.get("goodness")
         fields["served"] = self._service.served_recall(_RECALL_QUERIES, _RECALL_AT)
         return fields
 
@@ -236,18 +232,6 @@ class Explorer:
 def _run_single_threaded(compute: Callable[[], Any]) -> Any:
     with limit_threads(1), single_threaded_blas():
         return compute()
-
-
-_NO_EVALUATION: dict[str, Any] = {
-    "goodness": None,
-    "served": None,
-    "standing": None,
-    "held_out": 0,
-    "n_won": 0,
-    "n_lost": 0,
-    "won": [],
-    "lost": [],
-}
 
 
 def _goodness(

@@ -25,14 +25,7 @@ States = tuple[bytes, bytes]
 
 
 class AromaMethod:
-    """Candidates by AROMA.
-
-    Parameters
-    ----------
-    store : Store
-    initial : InitialModel
-    checkpoint : Checkpoint
-    """
+    """Candidates by AROMA."""
 
     splits: Sequence[int] = (SPLIT,)
 

@@ -19,12 +19,7 @@ _MIN_PAUSE, _MAX_PAUSE = 0.5, 30.0
 
 
 class LearningProcess:
-    """Keeps a learning process running on a store.
-
-    Parameters
-    ----------
-    location, schema : as in `open_store`
-    """
+    """Keeps a learning process running on a store."""
 
     def __init__(self, location: str, schema: str) -> None:
         self._config = json.dumps({"location": location, "schema": schema})
