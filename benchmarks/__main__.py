@@ -15,6 +15,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--folder", type=Path, default=ROOT / "results" / "bench")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument(
+        "--base", metavar="REV", help="compare with likewise at a git revision instead of others"
+    )
     chosen = parser.parse_args()
     for name in chosen.names or known:
         if name not in known:
@@ -22,7 +25,7 @@ def main() -> int:
                 f"NAME must be one of {', '.join(known)}, but {name!r} was given.", file=sys.stderr
             )
             return 2
-        run(name, chosen.folder, chosen.repeats)
+        run(name, chosen.folder, chosen.repeats, chosen.base)
     return 0
 
 

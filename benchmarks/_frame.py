@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,16 +33,23 @@ class Result(NamedTuple):
         return min(answer["seconds"] for answer in self.answers)
 
 
-def run(name: str, folder: Path, repeats: int) -> None:
-    """Run one benchmark and write NAME.json, NAME.md and NAME.png into `folder`."""
+def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
+    """Run one benchmark and write NAME.json, NAME.md and NAME.png into `folder`.
+
+    With `base`, a git revision, only ``likewise`` runs: of this tree and of that revision.
+    """
     module = import_module(f"benchmarks.{name}")
     folder.mkdir(parents=True, exist_ok=True)
     if hasattr(module, "main"):
         module.main(folder)
         return
+    contenders, roots = module.CONTENDERS, [ROOT]
+    if base is not None:
+        contenders = [contender for contender in contenders if contender.name == "likewise"]
+        roots.append(tree_of(base, folder))
     report = []
     for case in module.CASES:
-        results = _run_case(name, module.CONTENDERS, case, repeats)
+        results = _run_case(name, contenders, case, repeats, roots)
         print(f"\n{name}: {_title(case)} (best of {repeats}, in turn)\n{_table(results)}")
         report.append((case, results))
     found = [{"case": case, "results": [r._asdict() for r in results]} for case, results in report]
@@ -52,10 +60,24 @@ def run(name: str, folder: Path, repeats: int) -> None:
     print(f"\nwritten to {folder}")
 
 
+def tree_of(revision: str, folder: Path) -> Path:
+    """Return a folder with the files of a git revision, extracted into `folder` where missing."""
+    command = ["git", "rev-parse", "--short", revision]
+    commit = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    tree = folder.resolve() / f"base-{commit.stdout.strip()}"
+    if not tree.exists():
+        archive = tree.with_suffix(".tar")
+        command = ["git", "archive", f"--output={archive}", revision]
+        subprocess.run(command, cwd=ROOT, check=True)
+        shutil.unpack_archive(archive, tree, filter="data")
+        archive.unlink()
+    return tree
+
+
 def _run_case(
-    module: str, contenders: list[Contender], case: dict[str, Any], repeats: int
+    module: str, contenders: list[Contender], case: dict[str, Any], repeats: int, roots: list[Path]
 ) -> list[Result]:
-    workers = [_Worker(module, contender, case) for contender in contenders]
+    workers = [_Worker(module, contender, case, root) for contender in contenders for root in roots]
     try:
         for worker in workers:  # so that no contender is timed while another loads its data
             worker.wait_until_prepared()
@@ -73,8 +95,10 @@ def _run_case(
 class _Worker:
     """A contender in its own process; one that does not run is left out with a reason."""
 
-    def __init__(self, module: str, contender: Contender, case: dict[str, Any]) -> None:
+    def __init__(self, module: str, contender: Contender, case: dict[str, Any], root: Path) -> None:
         self.name, self.slow = contender.name, contender.slow
+        if root != ROOT:
+            self.name += f", {root.name}"
         self.answers: list[dict[str, Any]] = []
         self.failure: str | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -91,8 +115,8 @@ class _Worker:
             return
         self._process = subprocess.Popen(
             [python, "-m", "benchmarks._worker", module, contender.name, json.dumps(case)],
-            cwd=ROOT,
-            env={**os.environ, **threads},
+            cwd=root,
+            env={**os.environ, **threads, "PYTHONPATH": str(root / "src")},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

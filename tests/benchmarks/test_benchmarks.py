@@ -28,6 +28,17 @@ def test_a_benchmark_writes_its_figures_table_and_plot(tmp_path):
     assert (tmp_path / "imports.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_benchmark_compares_with_an_earlier_revision(tmp_path):
+    found = run("imports", "--repeats", "1", "--folder", str(tmp_path), "--base", "HEAD")
+    assert found.returncode == 0, found.stderr
+    (case,) = json.loads((tmp_path / "imports.json").read_text())
+    ours, base = case["results"]
+    assert ours["name"] == "likewise"
+    assert base["name"].startswith("likewise, base-")
+    assert ours["answers"]
+    assert base["answers"]
+
+
 def test_an_unknown_benchmark_is_refused_with_a_sentence(tmp_path):
     found = run("neighbours", "--folder", str(tmp_path / "out"))
     assert found.returncode == 2

@@ -118,7 +118,7 @@ def test_precomputed_distance_means_distances(rule):
     assert np.mean(found == expected.predict(IRIS.X[TEST])) > 0.98  # but for ties by rounding
 
 
-def test_rows_of_a_precomputed_matrix_are_needed_for_neighbours():
+def test_rows_of_a_precomputed_matrix_are_required_for_neighbors():
     fitted = lw.SimilarityClassifier(similarity="precomputed", n_neighbors=1).fit(
         [[2.0, 1.0], [1.0, 2.0]], [0, 1]
     )

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, on a free port of this machine."""
+"""Real servers, applications in the test process, and their models and feedback."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ class Running:
         return Client(self.address, **given)
 
     def kill(self):
-        """End it as a loss of power would."""
+        """Kill the process, as a power failure would."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
@@ -74,7 +74,7 @@ class Running:
 
 
 class InProcess:
-    """Asks an application in this process; nothing listens, and no learner runs.
+    """Sends requests to an application in this process, without a socket or a learner.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def write_digits(folder: Path, n_items: int = 300) -> tuple[Path, Path]:
 
 
 def digit_triplets(n: int, seed: int = 0, n_items: int = 300) -> list[tuple[str, str, str]]:
-    """Return comparisons of digits by someone who looks at their upper half alone."""
+    """Return comparisons of digits by the similarity of their upper halves."""
     rows = load_digits().data[:n_items] / 16
     hidden = lw.Bilinear(np.repeat([1.0, 0.0], 32), norm="cosine")
     drawn = np.random.default_rng(seed).integers(n_items, size=(2 * n, 3))
@@ -135,7 +135,7 @@ def digit_triplets(n: int, seed: int = 0, n_items: int = 300) -> list[tuple[str,
 
 
 def belief(store):
-    """Return what a store's learner knows, to the last bit, as something to compare."""
+    """Return the arrays of a store's learner, bit for bit."""
     checkpoint = store.checkpoint()
     states = [s for s in (checkpoint.state, checkpoint.twin) if s is not None]
     return [_bits(from_bytes(state)) for state in states]
@@ -149,7 +149,7 @@ def _bits(learner):
 
 
 def all_learned(store):
-    """Return what a store's learner knows, and every version with its verdict."""
+    """Return the arrays of a store's learner, and every version with its verdict."""
     versions = [
         (v.number, v.position, v.recipe, v.verdict, v.promoted is None, v.available)
         for v in store.versions()
@@ -159,7 +159,7 @@ def all_learned(store):
 
 
 def version_bits(store, number):
-    """Return the arrays of a version, to the last bit."""
+    """Return the arrays of a version, bit for bit."""
     similarity, offsets, twin = (f and from_bytes(f) for f in store.version_files(number))
     moved = offsets and (offsets.ids, offsets.directions.tobytes(), offsets.gamma)
     return similarity.W.tobytes(), moved, twin and twin.W.tobytes()

@@ -1,4 +1,4 @@
-"""Clicks on a real server: queries that never clicked must not lose by it."""
+"""Clicks on a real server do not harm queries that never click."""
 
 import os
 from dataclasses import replace

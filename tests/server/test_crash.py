@@ -1,4 +1,4 @@
-"""kill -9 at any moment: nothing acknowledged is lost, nothing is learned twice.
+"""After kill -9 no acknowledged feedback is lost, and none is learned twice.
 
 ``LIKEWISE_KILLS=50`` kills fifty times on each database instead of a few; with
 ``--log-cli-level=INFO`` it says how far it is.

@@ -1,4 +1,4 @@
-"""What is served of models of every kind, without HTTP."""
+"""The service for every kind of model, without HTTP."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Offsets of judged items in a server: they move with their version, and with nothing else."""
+"""Snapshots: the offsets of items change only with their version."""
 
 from threading import Event, Thread
 

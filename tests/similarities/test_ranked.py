@@ -123,7 +123,6 @@ def test_the_sample_is_a_copy_that_cannot_change(rng):
         (lambda: lw.Ranked([]), ValueError, "S"),
         (lambda: lw.Ranked([[np.nan]]), ValueError, "S holds NaN"),
         (lambda: lw.Ranked([[1.0]]).score([[1.0, 2.0]], [[1.0, 2.0]]), ValueError, "Q has 2 col"),
-        (lambda: lw.Naive("cosine"), ValueError, "must have a distance d, but"),
         (lambda: lw.Ranked([[1.0]], ties="max"), ValueError, "ties must be one of 'min', 'avera"),
         (lambda: lw.Ranked(None).score([[1.0]], [[1.0]]), ValueError, r"S is None.*fitted\(X\)"),
         (lambda: similarity_among("rankd", [[1.0]]), ValueError, "Did you mean 'ranked'"),
@@ -133,12 +132,6 @@ def test_the_sample_is_a_copy_that_cannot_change(rng):
 def test_what_cannot_be_ranked_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
-
-
-def test_naive_is_one_over_one_plus_the_distance(rng):
-    Q, P = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
-    expected = 1 / (1 + np.sqrt(oracle.squared_distances(Q, P)))
-    assert_allclose(lw.Naive().score(Q, P), expected)
 
 
 def test_a_bare_callable_is_a_similarity():

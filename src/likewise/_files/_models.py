@@ -3,7 +3,7 @@
 The header's entries (all strings, as the format wants it):
 
 ``format``, ``format_version``
-    ``"likewise"`` and the version of what is described here.
+    ``"likewise"`` and the version of this format.
 ``class``
     The name of the class, looked up in a fixed table.
 ``written_by``

@@ -228,7 +228,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         }
 
     def _state_for_file(self) -> "SimilarityFeatureClassifier":
-        """Return what a file can hold: the coefficients of another package's classifier."""
+        """Return the state to store: the coefficients of another package's classifier."""
         if self.classifier is None or isinstance(self.classifier, BalancedWinnow):
             return self
         check_is_fitted(self)

@@ -294,7 +294,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         return validate_data(self, X, dtype=_FLOATS, reset=False)
 
     def _state_for_file(self) -> "SimilarityClassifier":
-        """Return what a file can hold: the similarity instead of a learner of another package."""
+        """Return the state to store: the similarity instead of another package's learner."""
         if self.learner is None or type(self.learner).__module__.startswith("likewise."):
             return self
         check_is_fitted(self)

@@ -71,7 +71,7 @@ class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
         if not is_sparse(X):
             return self._is_one(X, slice(None)).astype(X.dtype)
-        # Stored values are relative to what a zero becomes.
+        # Stored values are relative to the value that a zero is mapped to.
         columns = np.arange(X.shape[1])
         zero_value = self._is_one(np.zeros(X.shape[1], X.dtype), columns).astype(X.dtype)
         binary = X.copy()

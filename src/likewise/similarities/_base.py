@@ -123,7 +123,7 @@ class Similarity(ABC):
         """Return a scorer for `search` from unchecked rows, and the dtype of the scores."""
 
     def _dissimilarity(self, scores: Any) -> Any:
-        """Convert scores to distances; to −score where there is no distance."""
+        """Convert scores to distances, or to −score without a distance."""
         return -scores
 
     def neighbors(self, Q: Any, P: Any, k: int, *, exclude_self: bool = False) -> Matches:

@@ -1,8 +1,7 @@
 """Dissimilarities between rows and items, for classifiers and features that only compare.
 
-The dissimilarity of a similarity is its distance; without one it is −score, as far as one can go
-with differences d(x, x′) − d(x, x″) alone. That of a `Ranked` is the share of its sample that is
-closer.
+The dissimilarity is the distance of a similarity, or −score if it has none: callers use only
+differences d(x, x′) − d(x, x″). For a `Ranked` it is the share of its sample that is closer.
 """
 
 from typing import Any

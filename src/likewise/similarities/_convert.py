@@ -21,7 +21,7 @@ _Maker: TypeAlias = Callable[[], Similarity]
 
 @cache
 def _named() -> dict[str, tuple[_Maker, _Maker]]:
-    """Return what each name stands for, and what it stands for where a distance is expected."""
+    """Return the meanings of each name: in general, and where a distance is expected."""
     # Here, because some of the distances are defined by `as_similarity`.
     from likewise.similarities import distances
 
@@ -74,10 +74,11 @@ def as_similarity(
     ----------
     source : str, Similarity, callable, or fitted estimator
         A name ("euclidean", "cosine", "dot", "dice", "jaccard", "precomputed",
-        "precomputed_distance" or one of `likewise.distances.names`); a similarity, returned as it
-        is; a function of two objects that is larger for more similar ones; a learner, for its
-        `similarity_`; or any fitted linear transformer (PCA, LDA, NCA, a scaler, metric-learn's
-        learners, a pipeline of such), which becomes the Mahalanobis distance after its map.
+        "precomputed_distance" or one of `likewise.distances.names`); a similarity, returned
+        unchanged; a function of two objects that is larger for more similar ones; a fitted learner
+        with `similarity_`; or any fitted linear transformer (PCA, LDA, NCA, a scaler,
+        metric-learn's learners, a pipeline of them), which becomes the Mahalanobis distance after
+        its map.
     is_distance : bool, default=False
         Whether a callable is a distance, smaller for more similar objects, and the names "cosine",
         "dice", "jaccard" and "precomputed" mean distances. The name "euclidean" then scores −d
@@ -151,7 +152,7 @@ def from_distance(distance: Any, *, symmetric: bool = False) -> Similarity:
     ----------
     distance : callable on two objects, str or Similarity
         A function of a query and an item; the name of a distance (see `likewise.distances.names`);
-        or a similarity that has a distance, returned as it is.
+        or a similarity that has a distance, returned unchanged.
     symmetric : bool, default=False
         Whether the order of a function's arguments is irrelevant.
 

@@ -228,7 +228,7 @@ class Ranked(Wrapped):
 
 
 def underlying_similarity(source: Any, base: Any = "euclidean") -> Similarity:
-    """Return the similarity that `similarity_among` ranks or transforms, or uses as it is."""
+    """Return the similarity that `similarity_among` is based on, without a sample."""
     if isinstance(source, str) and source in _MADE_AMONG_ROWS:
         return as_similarity(base)
     return similarity_among(source, None)

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import numpy as np
@@ -211,6 +212,8 @@ def test_what_is_no_database_is_refused_without_the_password():
 def test_connections_that_the_server_has_closed_are_replaced(place, db):
     index = filled(place)
     expected = index.search(QUERIES, 3).ids
+    with ThreadPoolExecutor(4) as pool:  # so that several connections are idle
+        list(pool.map(lambda _: index.search(QUERIES, 3), range(8)))
     for change in (lambda: None, lambda: index.add([100], ITEMS[:1]), lambda: index.remove([100])):
         db.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity "

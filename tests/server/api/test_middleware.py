@@ -1,4 +1,4 @@
-"""What a server refuses, and what it tells a browser."""
+"""Requests that the server rejects, and the security headers of responses."""
 
 import asyncio
 import json

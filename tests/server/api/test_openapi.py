@@ -1,4 +1,4 @@
-"""Whatever the schema allows, and much that it does not: no request makes the server fail."""
+"""No request makes the server fail, whether or not the schema allows it."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""The API, asked over HTTP from a real server."""
+"""The routes of a real server, over HTTP."""
 
 import json
 

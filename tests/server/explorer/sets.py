@@ -1,4 +1,4 @@
-"""Three small real sets, one of each kind that the explorer shows, and a real server for them."""
+"""Small data sets of images, texts and rows, and servers for them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The explorer as a person uses it: a real server, a real browser, pictures, texts and rows."""
+"""The explorer in a real browser, on a real server of images, texts and rows."""
 
 import posixpath
 import re

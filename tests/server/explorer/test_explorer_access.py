@@ -1,4 +1,4 @@
-"""The explorer for everyone: by keyboard, by ear, in every light."""
+"""Accessibility of the explorer: keyboard, screen reader, contrast."""
 
 import re
 from importlib.resources import files

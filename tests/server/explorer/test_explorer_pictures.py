@@ -1,4 +1,4 @@
-"""Pictures of the explorer, for the guide: ``LIKEWISE_PICTURES=docs/images pytest -k pictures``."""
+"""Screenshots for the guide: ``LIKEWISE_PICTURES=docs/images pytest -k pictures``."""
 
 import os
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""A visit of the explorer by a real browser."""
+"""A browser page on the explorer, with its messages and requests."""
 
 PAGES = ("neighbors", "teach", "map", "quality", "models")
 READY = {

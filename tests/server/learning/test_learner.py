@@ -1,4 +1,4 @@
-"""The learner: what it knows depends on the journal alone."""
+"""The learner: its state depends only on the journal."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The gate: what is held out is held out, and what chance promotes is little."""
+"""The gate: held-out data leave no trace, and random clicks promote almost nothing."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A store that the first version wrote is taken up: nothing acknowledged is lost."""
+"""Migration of a store with schema 1: no acknowledged feedback is lost."""
 
 import json
 import sqlite3

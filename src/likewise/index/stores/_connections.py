@@ -32,9 +32,9 @@ class Connections:
             min_size=0,
             max_size=_MAX_CONNECTIONS,
             timeout=_TIMEOUT,
+            reconnect_timeout=_TIMEOUT,
             num_workers=1,
             configure=_configure,
-            check=ConnectionPool.check_connection,
             open=True,
         )
         weakref.finalize(self, self._pool.close)
@@ -50,14 +50,7 @@ class Connections:
     @contextmanager
     def transaction(self, *, read_only: bool = False) -> Iterator[Any]:
         """Yield a connection in a transaction; with `read_only` all reads see one state."""
-        from psycopg_pool import PoolTimeout
-
-        try:
-            db = self._pool.getconn()
-        except PoolTimeout as error:
-            raise ConnectionError(
-                f"the database of url gave no connection within {_TIMEOUT:g} seconds."
-            ) from error
+        db = self._tested_connection()
         try:
             with db.transaction():
                 if read_only:
@@ -65,6 +58,27 @@ class Connections:
                 yield db
         finally:
             self._pool.putconn(db)
+
+    def _tested_connection(self) -> Any:
+        from psycopg import OperationalError
+        from psycopg_pool import PoolTimeout
+
+        try:
+            db = self._pool.getconn()
+            try:
+                self._pool.check_connection(db)
+            except OperationalError:
+                # All at once: the pool's own check waits longer after each closed connection.
+                self._pool.putconn(db)
+                self._pool.check()
+                db = self._pool.getconn()
+        except PoolTimeout as error:
+            _connect(self._url).close()  # raises the reason if the database cannot be reached
+            raise ConnectionError(
+                f"all {_MAX_CONNECTIONS} connections to the database of url were in use for "
+                f"{_TIMEOUT:g} seconds."
+            ) from error
+        return db
 
 
 def _connect(url: str) -> Any:
