@@ -1,5 +1,8 @@
 """Blocks shared among threads."""
 
+import subprocess
+import sys
+import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -172,3 +175,30 @@ def test_a_scratch_array_is_reused_and_private_to_its_thread():
     with ThreadPoolExecutor(1) as pool:
         there = pool.submit(scratch.get, (2, 2), np.float64).result()
     assert not np.shares_memory(here, there)
+
+
+def test_overlapping_calls_limit_libraries_built_with_openmp():
+    """Their limit applies to one thread only, so the second caller must set it too."""
+    pytest.importorskip("faiss", reason="faiss brings a BLAS that is built with OpenMP")
+    program = textwrap.dedent(
+        """
+        import threading
+        import faiss
+        from likewise import _threads
+
+        seen = []
+
+        def outer(_):
+            def inner(_):
+                seen.extend(library["num_threads"] for library in _threads._blas().info())
+
+            other = threading.Thread(target=_threads.for_each, args=(inner, [0]))
+            other.start()
+            other.join()
+
+        assert len(_threads._per_thread_blas().info()) == 1
+        _threads.for_each(outer, [0])
+        assert set(seen) == {1}, seen
+        """
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

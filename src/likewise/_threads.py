@@ -105,6 +105,19 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
+@cache
+def _per_thread_blas() -> Any:
+    """Return the libraries built with OpenMP, whose limit applies to the calling thread."""
+    return _blas().select(threading_layer="openmp")
+
+
+@cache
+def _per_process_blas() -> Any:
+    """Return the libraries whose limit applies to the whole process."""
+    layers = {getattr(library, "threading_layer", None) for library in _blas().lib_controllers}
+    return _blas().select(threading_layer=list(layers - {"openmp"}))
+
+
 @contextmanager
 def _thread_control() -> Iterator[None]:
     """Allow the current thread to set the number of OpenBLAS threads.
@@ -129,7 +142,8 @@ class _SharedLimit:
     """Limits BLAS to one thread while at least one caller is inside the context.
 
     The limit applies to the process, so callers are counted: two overlapping callers would
-    otherwise restore it in the wrong order and leave it at one.
+    otherwise restore it in the wrong order and leave it at one. Libraries built with OpenMP have a
+    limit per thread, which every caller sets for itself.
     """
 
     def __init__(self) -> None:
@@ -142,10 +156,11 @@ class _SharedLimit:
         with self._lock:
             if self._callers == 0:
                 with _thread_control():
-                    self._limit = _blas().limit(limits=1)
+                    self._limit = _per_process_blas().limit(limits=1)
             self._callers += 1
         try:
-            yield
+            with _per_thread_blas().limit(limits=1):
+                yield
         finally:
             with self._lock:
                 self._callers -= 1

@@ -109,7 +109,7 @@ def test_labels_of_another_length_are_refused(n_labels):
 @pytest.mark.parametrize("similarity", ["dice", "jaccard"])
 def test_negative_values_are_refused_where_they_have_no_meaning(similarity, form):
     assert_refuses(
-        f"X holds -.*, but norm '{similarity}' is for values that are not negative",
+        f"X holds -.*, but norm '{similarity}' needs values that are not negative",
         form(ROWS),
         similarity=similarity,
     )
@@ -119,7 +119,7 @@ def test_negative_values_are_refused_where_they_have_no_meaning(similarity, form
 def test_values_above_one_are_refused_by_jaccard(form):
     rows = np.abs(ROWS)
     assert_refuses(
-        r"X holds .*, but norm 'jaccard' is for values in \[0, 1\]",
+        r"X holds .*, but norm 'jaccard' needs values in \[0, 1\]",
         form(rows),
         similarity="jaccard",
     )

@@ -178,7 +178,7 @@ def test_parameters_are_checked_before_anything_is_done(rows, parameters, error,
     [
         ({"norm": "dice"}, lambda X, y: (X - 0.5, y), "Negative values in data: X holds"),
         ({"norm": "dice"}, lambda X, y: (csr_array(X - 0.5), y), "Negative values in data"),
-        ({"norm": "jaccard"}, lambda X, y: (3 * X, y), r"norm 'jaccard' is for values in \[0, 1\]"),
+        ({"norm": "jaccard"}, lambda X, y: (3 * X, y), r"norm 'jaccard' needs values in \[0, 1\]"),
         ({"norm": "jaccard"}, lambda X, y: (-X, y), "Negative values in data"),
         ({}, lambda X, y: (X, np.full(45, "ash")), "y has one class, ash; at least two"),
         ({}, lambda X, y: (np.where(X > 1, np.nan, X), y), "NaN"),
