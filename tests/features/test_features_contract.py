@@ -14,9 +14,9 @@ ESTIMATORS = [
     lw.MedianBinarizer(),
     lw.BalancedWinnow(),
     lw.BalancedWinnow(margin=0.2, fit_intercept=False),
-    lw.SimilarityFeatureClassifier(n_landmarks=20, random_state=0),
+    lw.SimilarityFeatureClassifier(n_landmarks=5, cv=2, random_state=0),
     lw.SimilarityFeatureClassifier(
-        n_landmarks=20, boolean=None, classifier=LogisticRegression(), random_state=0
+        n_landmarks=5, boolean=None, classifier=LogisticRegression(), cv=2, random_state=0
     ),
 ]
 
