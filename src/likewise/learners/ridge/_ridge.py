@@ -56,7 +56,7 @@ class RidgeSimilarity(BaseEstimator):
     """Bilinear similarity qᵀWp by ridge regression towards its start, in closed form.
 
     From relevance, W maps each query to the mean m of its relevant items and stays near W₀:
-    W = argmin Σ |Wᵀq − m|² + α|W − W₀|². Offsets move only the judged items: see
+    W = argmin Σ ‖Wᵀq − m‖² + α‖W − W₀‖². Offsets move only the judged items: see
     `likewise.ItemOffsets`. From labels, W = BBᵀ with B the ridge regression of rows onto classes.
 
     The published form is chosen and judged on queries *and* items held out from training, in five
