@@ -63,7 +63,9 @@ def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
 def tree_of(revision: str, folder: Path) -> Path:
     """Return a folder with the files of a git revision, extracted into `folder` where missing."""
     command = ["git", "rev-parse", "--short", revision]
-    commit = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    commit = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if commit.returncode != 0:
+        raise SystemExit(f"--base must be a git revision, but {revision!r} was given.")
     tree = folder.resolve() / f"base-{commit.stdout.strip()}"
     if not tree.exists():
         archive = tree.with_suffix(".tar")

@@ -39,6 +39,14 @@ def test_a_benchmark_compares_with_an_earlier_revision(tmp_path):
     assert base["answers"]
 
 
+def test_an_unknown_revision_is_refused_with_a_sentence(tmp_path):
+    found = run("imports", "--folder", str(tmp_path), "--base", "no-such-revision")
+    assert found.returncode == 1
+    assert found.stderr.strip() == (
+        "--base must be a git revision, but 'no-such-revision' was given."
+    )
+
+
 def test_an_unknown_benchmark_is_refused_with_a_sentence(tmp_path):
     found = run("neighbours", "--folder", str(tmp_path / "out"))
     assert found.returncode == 2
