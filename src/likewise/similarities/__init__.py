@@ -1,7 +1,7 @@
 """Similarities: small immutable values that score, search, fold and save."""
 
 from likewise._validation import as_objects
-from likewise.similarities._base import Foldable, Metric, Similarity
+from likewise.similarities._base import Foldable, Metric, PreparedItems, Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._blocks import BlockSimilarity, Distance
 from likewise.similarities._columns import DissimilarityColumns, dissimilarities, exact_scores
@@ -17,6 +17,7 @@ from likewise.similarities._offsets import (
     with_rows,
 )
 from likewise.similarities._precomputed import Precomputed
+from likewise.similarities._products import rounding_bound, steady_map
 from likewise.similarities._ranked import Ranked, similarity_among, underlying_similarity
 from likewise.similarities._rows import (
     frozen_map,
@@ -35,9 +36,9 @@ from likewise.similarities._search import (
     Best,
     BlockScorer,
     best_items,
+    items_in_block,
     merge_best,
-    rounding_bound,
-    steady_map,
+    sort_best,
     to_matches,
 )
 from likewise.similarities._transformed import Naive
@@ -59,6 +60,7 @@ __all__ = [
     "Metric",
     "Naive",
     "Precomputed",
+    "PreparedItems",
     "Ranked",
     "Similarity",
     "Term",
@@ -72,6 +74,7 @@ __all__ = [
     "from_distance",
     "frozen_map",
     "inverse_lengths",
+    "items_in_block",
     "lengths",
     "map_rows",
     "merge_best",
@@ -81,6 +84,7 @@ __all__ = [
     "ratio",
     "rounding_bound",
     "similarity_among",
+    "sort_best",
     "steady_map",
     "sums",
     "to_dense",

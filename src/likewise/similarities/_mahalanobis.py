@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from likewise._validation import Rows, check_rows, check_same_length, check_whole_number, is_sparse
 from likewise.exceptions import NotFoldableError
-from likewise.similarities._base import Foldable, Metric
+from likewise.similarities._base import Foldable, Metric, PreparedItems
 from likewise.similarities._explanation import Explanation, Names, strongest
+from likewise.similarities._products import ProductItems, ProductScorer, steady_map
 from likewise.similarities._rows import (
     common_dtype,
     described,
@@ -20,7 +21,7 @@ from likewise.similarities._rows import (
     squared_distances,
     to_dense,
 )
-from likewise.similarities._search import BlockScorer, ProductScorer, Scorer, steady_map
+from likewise.similarities._search import BlockScorer, Scorer
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -174,23 +175,31 @@ class Mahalanobis(Foldable):
         return map_rows(rows.astype(dtype, copy=False), linear)
 
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
-        Q, P = self._check(Q, P)
-        dtype = common_dtype(Q, P)
-        if self.L.ndim < 2 and (is_sparse(Q) or is_sparse(P)):
-            queries = self._mapped(Q, dtype)
-            return BlockScorer(
-                Q.shape[0],
-                P.shape[0],
-                ready=lambda items: self._mapped(P[items], dtype),
-                score_block=lambda block, items: -squared_distances(queries[block], items),
-            ), dtype
-        return ProductScorer(
-            steady_map(Q, self.L.T),
-            P.shape[0],
-            lambda items: steady_map(P[items], self.L.T),
-            is_distance=True,
-            dtype=dtype,
+        if isinstance(P, PreparedItems):
+            items, rows = P.product, P.rows
+            Q = check_rows(Q, "Q", n_features=rows.shape[1])
+        else:
+            Q, rows = self._check(Q, P)
+            items = self._product_items(rows)
+        dtype = common_dtype(Q, rows)
+        if items is not None and not (self.L.ndim < 2 and is_sparse(Q)):
+            return ProductScorer(steady_map(Q, self.L.T), items), dtype
+        queries = self._mapped(Q, dtype)
+        return BlockScorer(
+            Q.shape[0],
+            rows.shape[0],
+            ready=lambda items: self._mapped(rows[items], dtype),
+            score_block=lambda block, items: -squared_distances(queries[block], items),
         ), dtype
+
+    def _product_items(self, P: Rows, *, keep: bool = False) -> ProductItems | None:
+        if self.L.ndim < 2 and is_sparse(P):
+            return None
+
+        def mapped_rows(items: Any) -> np.ndarray:
+            return np.asarray(steady_map(P[items], self.L.T))
+
+        return ProductItems(P.shape[0], mapped_rows, is_distance=True, dtype=P.dtype, keep=keep)
 
 
 def _difference(Q: Rows, P: Rows) -> Rows:
