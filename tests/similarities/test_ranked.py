@@ -11,7 +11,7 @@ from tests.oracles import landmarks as oracle
 
 import likewise as lw
 from likewise._threads import limit_threads
-from likewise.similarities import _ranked, _search, similarity_among
+from likewise.similarities import _products, _ranked, _search, similarity_among
 
 
 @given(

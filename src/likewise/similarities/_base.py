@@ -267,3 +267,11 @@ class Foldable(Similarity):
         Q : rows of the queries, before folding
         metric : as in `fold_queries`
         """
+
+    @abstractmethod
+    def _fold_queries(self, Q: Rows, metric: Metric) -> Rows:
+        """Return `fold_queries` of checked rows, for a metric that serves this similarity."""
+
+    @abstractmethod
+    def _unfold_scores(self, values: np.ndarray, Q: Rows, metric: Metric) -> np.ndarray:
+        """Return `unfold_scores` for checked rows and a metric that serves this similarity."""

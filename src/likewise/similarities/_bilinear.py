@@ -164,8 +164,7 @@ class Bilinear(Foldable):
 
     def fold_queries(self, Q: Any, metric: Metric | None = None) -> Rows:
         """Return Wᵀq, which has the width of the items."""
-        self._served_by(metric)
-        return self._fold(self.check_queries(Q))
+        return self._fold_queries(self.check_queries(Q), self._served_by(metric))
 
     def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
         """Return the items, unchanged if that is exact, otherwise scaled to unit length.
@@ -198,13 +197,18 @@ class Bilinear(Foldable):
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
         """Convert values returned by the index to the scale of the similarity."""
         metric = self._served_by(metric)
-        values = np.asarray(values)
-        Q = self.check_queries(Q)
-        query_lengths = lengths(self._fold(Q))[:, None]
-        if metric == "cosine":
-            values = values * query_lengths
-        elif metric == "euclidean":  # |q' − p|² = |q'|² + 1 − 2 q'·p for items of unit length
-            values = (query_lengths**2 + 1 - values**2) / 2
+        return self._unfold_scores(np.asarray(values), self.check_queries(Q), metric)
+
+    def _fold_queries(self, Q: Rows, metric: Metric) -> Rows:
+        return self._fold(Q)
+
+    def _unfold_scores(self, values: np.ndarray, Q: Rows, metric: Metric) -> np.ndarray:
+        if metric != "inner_product":
+            query_lengths = lengths(self._fold(Q))[:, None]
+            if metric == "cosine":
+                values = values * query_lengths
+            else:  # |q' − p|² = |q'|² + 1 − 2 q'·p for items of unit length
+                values = (query_lengths**2 + 1 - values**2) / 2
         return ratio(values, lengths(Q)[:, None]) if self.norm == "cosine" else values
 
     def _served_by(self, metric: Metric | None) -> Metric:

@@ -126,24 +126,31 @@ class Mahalanobis(Foldable):
 
     def fold_queries(self, Q: Any, metric: Metric | None = None) -> Rows:
         """Return Lq; for an inner-product index (Lq, 1)."""
-        mapped = self._fold(Q, "Q")
-        if self._served_by(metric) == "euclidean":
-            return mapped
-        return _with_column(mapped, np.ones(mapped.shape[0]))
+        return self._fold_queries(self.check_queries(Q), self._served_by(metric))
 
     def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
         """Return Lp; for an inner-product index (Lp, −|Lp|²/2)."""
-        mapped = self._fold(P, "P")
+        P = self.check_items(P)
+        mapped = self._mapped(P, P.dtype)
         if self._served_by(metric) == "euclidean":
             return mapped
         return _with_column(mapped, -paired_products(mapped, mapped) / 2)
 
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
         """Convert Euclidean distances, or inner products, of folded rows to −d²."""
-        values = np.asarray(values)
-        if self._served_by(metric) == "euclidean":
+        metric = self._served_by(metric)
+        return self._unfold_scores(np.asarray(values), self.check_queries(Q), metric)
+
+    def _fold_queries(self, Q: Rows, metric: Metric) -> Rows:
+        mapped = self._mapped(Q, Q.dtype)
+        if metric == "euclidean":
+            return mapped
+        return _with_column(mapped, np.ones(mapped.shape[0]))
+
+    def _unfold_scores(self, values: np.ndarray, Q: Rows, metric: Metric) -> np.ndarray:
+        if metric == "euclidean":
             return -(values**2)
-        mapped = self._fold(Q, "Q")
+        mapped = self._mapped(Q, Q.dtype)
         return np.minimum(2 * values - paired_products(mapped, mapped)[:, None], 0)
 
     def _served_by(self, metric: Metric | None) -> Metric:
@@ -161,10 +168,6 @@ class Mahalanobis(Foldable):
     def check_items(self, P: Any, name: str = "P") -> Rows:
         """Return finite rows of the right width, as an array or CSR."""
         return self.check_queries(P, name)
-
-    def _fold(self, rows: Any, name: str) -> Rows:
-        checked = self.check_queries(rows, name)
-        return self._mapped(checked, checked.dtype)
 
     def _check(self, Q: Any, P: Any) -> tuple[Rows, Rows]:
         Q = self.check_queries(Q)

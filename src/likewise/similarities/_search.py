@@ -250,7 +250,9 @@ class BlockScorer:
 
     def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
         """Score the block and count."""
-        kernels.count_scores(self.scores(queries, chunk), thresholds, counting_bins(thresholds), counts)
+        kernels.count_scores(
+            self.scores(queries, chunk), thresholds, counting_bins(thresholds), counts
+        )
 
 
 def counting_bins(thresholds: np.ndarray) -> np.ndarray:
