@@ -1,7 +1,8 @@
-"""Run the code of README and the guide with the tests, everything with one BLAS thread."""
+"""Run the code of README and the guide with the tests, and share all tests among the workers."""
 
 import os
 
+import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
@@ -15,3 +16,39 @@ pytest_collect_file = Sybil(
 
 # Fixtures, not tests: as modules with examples they would all want to be called `conftest`.
 collect_ignore_glob = ["*conftest.py"]
+
+# Tests that share servers or a cluster run on one worker, so that these are started once.
+_TOGETHER = {
+    "tests/server/explorer/": "explorer",
+    "tests/distributed/": "cluster",
+    "tests/cli/test_dask_option.py": "cluster",
+}
+# The longest begin, so that the workers end together.
+_FIRST = (*_TOGETHER, "tests/server/", "tests/cli/", "docs/guide/")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Put the tests that take longest first."""
+
+    def place(item):
+        places = (n for n, start in enumerate(_FIRST) if item.nodeid.startswith(start))
+        return next(places, len(_FIRST))
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Return what ``--dist loadfile`` does, with the order and the groups from above."""
+    if config.option.dist != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            groups = (group for start, group in _TOGETHER.items() if nodeid.startswith(start))
+            return next(groups, super()._split_scope(nodeid))
+
+    config.option.loadscopereorder = False  # by the number of tests
+    return Scheduling(config, log)
