@@ -23,8 +23,16 @@ _TOGETHER = {
     "tests/distributed/": "cluster",
     "tests/cli/test_dask_option.py": "cluster",
 }
-# The longest begin, so that the workers end together.
-_FIRST = (*_TOGETHER, "tests/server/", "tests/cli/", "docs/guide/")
+# The longest begin, so that the workers end together, and learners compile their kernels before
+# the processes of servers, clusters and commands load them.
+_FIRST = (
+    "tests/server/explorer/",
+    "tests/learners/",
+    "tests/server/",
+    "tests/distributed/",
+    "tests/cli/",
+    "docs/guide/",
+)
 
 
 @pytest.hookimpl(trylast=True)
