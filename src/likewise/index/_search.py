@@ -125,10 +125,10 @@ def _rescored(
     unseen = best_unseen_value(hits, errors, reader.plan.metric)[:, None]
     verified = scores[:, -1] > reader.plan.unfold(unseen, Q)[:, 0]
     if n_items is None:
-        is_all = (hits.slots.shape[1] < n_candidates) | (hits.slots[:, -1] == NO_SLOT)
-    else:
-        is_all = np.count_nonzero(hits.slots != NO_SLOT, axis=1) == n_items
-    return slots, scores, verified | is_all
+        verified |= (hits.slots.shape[1] < n_candidates) | (hits.slots[:, -1] == NO_SLOT)
+    elif n_items == hits.slots.shape[1]:
+        verified |= (hits.slots != NO_SLOT).all(axis=1)
+    return slots, scores, verified
 
 
 def _exact_scores(reader: Reader, Q: Any, hits: Hits) -> np.ndarray:
@@ -136,17 +136,19 @@ def _exact_scores(reader: Reader, Q: Any, hits: Hits) -> np.ndarray:
     scores: np.ndarray = np.full(hits.slots.shape, -np.inf)
     size = max(1, _NUMBERS_PER_BATCH // (scores.shape[1] * Q.shape[1]))
     for batch in slices(len(scores), size):
-        left, place = np.nonzero(hits.slots[batch] != NO_SLOT)
-        if not len(left):
+        filled = hits.slots[batch] != NO_SLOT
+        if not filled.any():
             continue
         queries = Q[batch].toarray() if is_sparse(Q) else Q[batch]
-        found = hits.slots[batch][left, place]
+        found = hits.slots[batch][filled]
         if len(queries) == 1:
             distinct, right = found, np.arange(len(found))
+            left = np.zeros_like(right)
         else:
             distinct, right = np.unique(found, return_inverse=True)
+            left = np.nonzero(filled)[0]
         rows = reader.rows(distinct)
-        scores[batch][left, place] = reader.plan.score_pairs(queries, rows, left, right)
+        scores[batch][filled] = reader.plan.score_pairs(queries, rows, left, right)
     return scores
 
 

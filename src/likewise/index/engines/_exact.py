@@ -1,14 +1,17 @@
 """Exact search: every item is scored, one matrix product per block."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from likewise import kernels
 from likewise._threads import slices
 from likewise.index._growing import GrowingRows
 from likewise.index.engines._base import NO_SLOT, Hits, squared_lengths
 from likewise.similarities import (
     NO_ITEM,
+    Best,
     BlockScorer,
     Metric,
     best_items,
@@ -113,10 +116,14 @@ class ExactEngine:
                 scores[:, barred[block]] = -np.inf
             return scores
 
-        scorer = _PreparedScorer(
-            len(queries), len(vectors), lambda items: items, score_block, width=vectors.shape[1]
-        )
-        values, slots = sort_best(best_items(scorer, k))
+        if len(queries) == 1:
+            best = _best_of_one(score_block, len(vectors), k)
+        else:
+            scorer = _PreparedScorer(
+                len(queries), len(vectors), lambda items: items, score_block, width=vectors.shape[1]
+            )
+            best = best_items(scorer, k)
+        values, slots = sort_best(best)
         slots[slots == NO_ITEM] = NO_SLOT
         if self.metric == "euclidean":
             values = np.sqrt(np.maximum(squares[:, None] - values, 0))
@@ -137,6 +144,15 @@ class ExactEngine:
     def for_file(self, slots: np.ndarray) -> dict[str, np.ndarray]:
         """Return nothing: the vectors are sufficient."""
         return {}
+
+
+def _best_of_one(score_block: Callable[[slice, slice], np.ndarray], n_items: int, k: int) -> Best:
+    """Return what `best_items` returns for one query, without its threads and progress."""
+    shape = (1, min(k, n_items))
+    heap = np.full(shape, -np.inf), np.full(shape, NO_ITEM)
+    for block in slices(n_items, items_in_block(1)):
+        kernels.scan_scores(score_block(slice(0, 1), block), block.start, np.full(1, -1), *heap)
+    return heap
 
 
 class _PreparedScorer(BlockScorer):
