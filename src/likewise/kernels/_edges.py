@@ -1,71 +1,103 @@
-"""Edges between rows: squared lengths, products with the graph Laplacian, and incidence lists."""
+"""Edges from anchors to rows: squared lengths, weighted sums of rows, and grouping by anchor.
+
+The edges of an anchor follow each other. `indptr` holds the first edge of each anchor and the end
+of the last; arrays of edges start at edge ``indptr[0]``, so that all of them can be slices.
+"""
 
 from likewise.kernels._jit import kernel
 
 
 @kernel
-def edge_distances(Z, tails, heads, out):
-    """Write |z_tail − z_head|² of every edge into `out`.
+def edge_distances(Z, anchors, indptr, heads, out):
+    """Write |z_anchor − z_head|² of every edge into `out`.
+
+    Four edges are computed at a time, because they share the row of the anchor.
 
     Parameters
     ----------
     Z : (n_rows, n_components)
-    tails, heads : (n_edges,) int32 row numbers
-    out : (n_edges,)
+    anchors : (n_anchors,) int64 row numbers
+    indptr : (n_anchors + 1,) int64
+    heads : (n_edges,) int32 row numbers
+    out : (n_edges,) float64
     """
-    for e in range(tails.shape[0]):
-        a, b = tails[e], heads[e]
-        total = Z.dtype.type(0)
-        for f in range(Z.shape[1]):
-            gap = Z[a, f] - Z[b, f]
-            total += gap * gap
-        out[e] = total
+    zero = Z.dtype.type(0)
+    for a in range(anchors.shape[0]):
+        row = anchors[a]
+        e, stop = indptr[a] - indptr[0], indptr[a + 1] - indptr[0]
+        while e + 4 <= stop:
+            p, q, r, s = heads[e], heads[e + 1], heads[e + 2], heads[e + 3]
+            to_p, to_q, to_r, to_s = zero, zero, zero, zero
+            for f in range(Z.shape[1]):
+                z = Z[row, f]
+                to_p += (z - Z[p, f]) * (z - Z[p, f])
+                to_q += (z - Z[q, f]) * (z - Z[q, f])
+                to_r += (z - Z[r, f]) * (z - Z[r, f])
+                to_s += (z - Z[s, f]) * (z - Z[s, f])
+            out[e], out[e + 1], out[e + 2], out[e + 3] = to_p, to_q, to_r, to_s
+            e += 4
+        while e < stop:
+            p = heads[e]
+            to_p = zero
+            for f in range(Z.shape[1]):
+                to_p += (Z[row, f] - Z[p, f]) * (Z[row, f] - Z[p, f])
+            out[e] = to_p
+            e += 1
 
 
 @kernel
-def edge_forces(Z, indptr, edges, others, weights, first, out):
-    """Write Σ_e w_e (z_i − z_other) over the edges of each row i into `out`.
+def add_neighbors(X, anchors, indptr, heads, weights, scratch, out, degrees):
+    """Add Σ_e w_e x_head over each anchor's edges to `out`, and w_e to the degree of both ends.
 
-    This is the product of the weighted graph Laplacian with Z, for rows from `first`.
+    Edges of weight 0 are skipped, and the others are added four at a time.
 
     Parameters
     ----------
-    Z : (n_rows, n_components)
-    indptr : (n_rows + 1,) int64, first position of each row's edges
-    edges, others : (2 n_edges,) int32, number and other end of each row's edges
-    weights : (n_edges,)
-    first : int
-    out : (n, n_components), for rows first … first + n − 1
+    X : (n_rows, n_features)
+    anchors : (n_anchors,) int64 row numbers
+    indptr : (n_anchors + 1,) int64
+    heads : (n_edges,) int32 row numbers
+    weights : (n_edges,) float64
+    scratch : int32 array, at least as long as the most edges of an anchor
+    out : (n_anchors, n_features), changed in place
+    degrees : (n_rows,) float64, changed in place
     """
-    for i in range(out.shape[0]):
-        row = first + i
-        for f in range(Z.shape[1]):
-            out[i, f] = 0
-        for at in range(indptr[row], indptr[row + 1]):
-            w = weights[edges[at]]
-            if w != 0:
-                other = others[at]
-                for f in range(Z.shape[1]):
-                    out[i, f] += w * (Z[row, f] - Z[other, f])
+    cast = X.dtype.type
+    for a in range(anchors.shape[0]):
+        n = 0
+        for e in range(indptr[a] - indptr[0], indptr[a + 1] - indptr[0]):
+            scratch[n] = e  # without a branch: it would be mispredicted
+            n += weights[e] != 0
+        for i in range(n):
+            degrees[anchors[a]] += weights[scratch[i]]
+            degrees[heads[scratch[i]]] += weights[scratch[i]]
+        i = 0
+        while i + 4 <= n:
+            e, g, h, k = scratch[i], scratch[i + 1], scratch[i + 2], scratch[i + 3]
+            p, q, r, s = heads[e], heads[g], heads[h], heads[k]
+            w_p, w_q = cast(weights[e]), cast(weights[g])
+            w_r, w_s = cast(weights[h]), cast(weights[k])
+            for f in range(X.shape[1]):
+                out[a, f] += (w_p * X[p, f] + w_q * X[q, f]) + (w_r * X[r, f] + w_s * X[s, f])
+            i += 4
+        while i < n:
+            p, w_p = heads[scratch[i]], cast(weights[scratch[i]])
+            for f in range(X.shape[1]):
+                out[a, f] += w_p * X[p, f]
+            i += 1
 
 
 @kernel
-def incidence(tails, heads, indptr, edges, others):
-    """List the edges of each row, and complete `indptr`, which holds their numbers shifted by two.
+def group_edges(tails, heads, positions, out):
+    """Write the heads of each tail's edges one after the other into `out`, in their given order.
 
     Parameters
     ----------
     tails, heads : (n_edges,) int32
-    indptr : (n_rows + 2,) int64; entry i + 2 holds the number of edges of row i, the others 0
-    edges, others : (2 n_edges,) int32, written
+    positions : (n_tails,) int64, first position of each tail in `out`; changed to the end
+    out : (n_edges,) int32
     """
-    for i in range(2, indptr.shape[0]):
-        indptr[i] += indptr[i - 1]
     for e in range(tails.shape[0]):
-        a, b = tails[e], heads[e]
-        at = indptr[a + 1]
-        edges[at], others[at] = e, b
-        indptr[a + 1] = at + 1
-        at = indptr[b + 1]
-        edges[at], others[at] = e, a
-        indptr[b + 1] = at + 1
+        tail = tails[e]
+        out[positions[tail]] = heads[e]
+        positions[tail] += 1
