@@ -47,7 +47,7 @@ def edge_distances(Z, anchors, indptr, heads, out):
 
 @kernel
 def add_neighbors(X, anchors, indptr, heads, weights, scratch, out, degrees):
-    """Add Σ_e w_e x_head over each anchor's edges to `out`, and w_e to the degree of both ends.
+    """Add Σ_e w_e x_head over each anchor's edges to its row of `out`, and w_e to both degrees.
 
     Edges of weight 0 are skipped, and the others are added four at a time.
 
@@ -59,17 +59,18 @@ def add_neighbors(X, anchors, indptr, heads, weights, scratch, out, degrees):
     heads : (n_edges,) int32 row numbers
     weights : (n_edges,) float64
     scratch : int32 array, at least as long as the most edges of an anchor
-    out : (n_anchors, n_features), changed in place
+    out : (n_rows, n_features), changed in place
     degrees : (n_rows,) float64, changed in place
     """
     cast = X.dtype.type
     for a in range(anchors.shape[0]):
+        row = anchors[a]
         n = 0
         for e in range(indptr[a] - indptr[0], indptr[a + 1] - indptr[0]):
             scratch[n] = e  # without a branch: it would be mispredicted
             n += weights[e] != 0
         for i in range(n):
-            degrees[anchors[a]] += weights[scratch[i]]
+            degrees[row] += weights[scratch[i]]
             degrees[heads[scratch[i]]] += weights[scratch[i]]
         i = 0
         while i + 4 <= n:
@@ -78,12 +79,12 @@ def add_neighbors(X, anchors, indptr, heads, weights, scratch, out, degrees):
             w_p, w_q = cast(weights[e]), cast(weights[g])
             w_r, w_s = cast(weights[h]), cast(weights[k])
             for f in range(X.shape[1]):
-                out[a, f] += (w_p * X[p, f] + w_q * X[q, f]) + (w_r * X[r, f] + w_s * X[s, f])
+                out[row, f] += (w_p * X[p, f] + w_q * X[q, f]) + (w_r * X[r, f] + w_s * X[s, f])
             i += 4
         while i < n:
             p, w_p = heads[scratch[i]], cast(weights[scratch[i]])
             for f in range(X.shape[1]):
-                out[a, f] += w_p * X[p, f]
+                out[row, f] += w_p * X[p, f]
             i += 1
 
 

@@ -84,10 +84,11 @@ def margin_costs(
     steepness = 1 / width
     for i in range(loss.shape[0]):
         first, stop = indptr[i] - indptr[0], indptr[i + 1] - indptr[0]
+        first_target, stop_target = target_indptr[i], target_indptr[i + 1]
         for at in range(first, stop):
             impostor_weights[at] = 0
         pull, hinges = 0.0, 0.0
-        for j in range(target_indptr[i] - target_indptr[0], target_indptr[i + 1] - target_indptr[0]):
+        for j in range(first_target - target_indptr[0], stop_target - target_indptr[0]):
             pull += target_distances[j]
             margin = 1 + target_distances[j]
             slopes = 0.0

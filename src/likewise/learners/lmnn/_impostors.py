@@ -14,7 +14,7 @@ from likewise.similarities import Best, as_similarity
 Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # CSR: indptr, and row numbers of impostors
 
 _SEARCH_MARGIN = 1.1  # search this much farther than the current margins
-_ROWS_FOR_SCALE, IMPOSTORS_FOR_SCALE = 500, 300
+_ROWS_FOR_SCALE, IMPOSTORS_FOR_SCALE = 200, 300
 _ROWS_PER_SCALE_BLOCK = 50  # each scored with all rows
 _ROWS_IN_BLOCK, _COLUMNS_IN_BLOCK = 256, 1024
 _SMALL_ERROR = 0.01  # share of the reach

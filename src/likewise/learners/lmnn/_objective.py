@@ -1,12 +1,13 @@
 """The LMNN objective and its gradient in the linear map."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise import kernels
-from likewise._threads import ScratchArray, for_each, slices
+from likewise._threads import for_each, slices
 
 _ROWS_IN_BLOCK = 1024
 _PARTIAL_SUMS = 16
@@ -29,6 +30,16 @@ class Edges(NamedTuple):
         indptr = self.indptr[anchors.start : anchors.stop + 1]
         return Edges(self.anchors[anchors], indptr, self.heads[self.span(anchors)])
 
+    def reversed(self, n_rows: int) -> tuple["Edges", np.ndarray]:
+        """Return the edges in the other direction, and the number of each one here."""
+        indptr = np.zeros(n_rows + 1, np.int64)
+        np.cumsum(np.bincount(self.heads, minlength=n_rows), out=indptr[1:])
+        numbers = np.arange(len(self.heads), dtype=np.int32)
+        order = np.empty_like(numbers)
+        kernels.group_edges(self.heads, numbers, indptr[:-1].copy(), order)
+        tails = np.repeat(self.anchors, np.diff(self.indptr)).astype(np.int32)
+        return Edges(np.arange(n_rows), indptr, tails[order]), order
+
 
 class Margins:
     """Σ_ij d(i,j) + c Σ_ijl [1 + d(i,j) − d(i,l)]₊ over anchors i, their targets j and impostors l.
@@ -39,7 +50,7 @@ class Margins:
     Parameters
     ----------
     X : (n_rows, n_features) float32 or float64 array
-    anchors : (n_anchors,) row numbers
+    anchors : (n_anchors,) row numbers, ascending
     targets : (n_anchors, k) row numbers; −1 where there are fewer
     c : float
     """
@@ -57,6 +68,7 @@ class Margins:
     def set_impostors(self, indptr: np.ndarray, impostors: np.ndarray) -> None:
         """Set the potential impostors of each anchor, as CSR lists."""
         self._impostors = Edges(self._anchors, indptr, impostors)
+        self._reversed: list[tuple[Edges, np.ndarray]] | None = None
 
     def of_anchors(self, which: np.ndarray) -> "Margins":
         """Return the objective of a subset of the anchors, without impostors."""
@@ -119,13 +131,22 @@ class Margins:
                 on_impostors[self._impostors.span(block)],
             )
 
-        for_each(work, slices(len(loss), _ROWS_IN_BLOCK))
+        for_each(work, _blocks_of(self._anchors))
         return float(loss.sum()), on_targets, on_impostors
 
     def cost_and_gradient(self, L: np.ndarray, width: float) -> tuple[float, np.ndarray]:
         """Return the smoothed cost and its gradient in L."""
-        value, *weights = self.cost(self.mapped(L), width)
-        return value, 2 * L @ self._scatter(*weights)
+        Z = self.mapped(L)
+        value, *weights = self.cost(Z, width)
+        if 2 * len(L) >= self.X.shape[1]:
+            return value, 2 * L @ self._scatter(*weights)
+        # With few components, mapped rows in both directions are less to read than rows in one.
+        there = list(zip((self._targets, self._impostors), weights, strict=True))
+        back = [
+            (edges, on_edges[order])
+            for (edges, order), on_edges in zip(self._reversed_edges(), weights, strict=True)
+        ]
+        return value, 2 * self._half_product(Z, [there, back])
 
     def dual(self, L: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the arguments of `dual_bound`; α are the slopes of the smoothed hinge at `L`."""
@@ -152,51 +173,62 @@ class Margins:
 
         return cost
 
+    def _reversed_edges(self) -> list[tuple[Edges, np.ndarray]]:
+        if self._reversed is None:
+            both = self._targets, self._impostors
+            self._reversed = [edges.reversed(self.n_rows) for edges in both]
+        return self._reversed
+
     def _scatter(self, on_targets: np.ndarray, on_impostors: np.ndarray) -> np.ndarray:
-        """Return Σ_e w_e (x_i − x_l)(x_i − x_l)ᵀ over all edges, in double precision.
+        """Return Σ_e w_e (x_i − x_l)(x_i − x_l)ᵀ over all edges, in double precision."""
+        weighted = [(self._targets, on_targets), (self._impostors, on_impostors)]
+        half = self._half_product(self.X, [weighted])
+        return half + half.T
 
-        With W the weights as a matrix of anchors by rows, and D the sums of its rows and columns,
-        this is Xᵀ D X − S − Sᵀ for S = Xᵀ W X: one sum of rows for each anchor.
+    def _half_product(
+        self, Z: np.ndarray, groups: list[list[tuple[Edges, np.ndarray]]]
+    ) -> np.ndarray:
+        """Return (D Z / 2 − W Z)ᵀ X in double precision.
+
+        W holds the weights of edges as a matrix of rows by rows, and D the sums of its rows and
+        columns on the diagonal. The edges of a group have the same anchors.
         """
-        weighted = ((self._targets, on_targets), (self._impostors, on_impostors))
-        n_features = self.X.shape[1]
-        parts = list(slices(len(self._anchors), self._part_size(len(self._anchors))))
-        sums = np.zeros((len(parts), n_features, n_features))
-        degrees = np.zeros((len(parts), self.n_rows))
-        scratch = ScratchArray()
+        neighbors = np.zeros_like(Z)
+        degrees = np.zeros((_PARTIAL_SUMS, self.n_rows))
 
-        def add_edges(number: int) -> None:
+        for group in groups:
+            blocks = _blocks_of(group[0][0].anchors)
+
+            def add_edges(number: int, group: Any = group, blocks: Any = blocks) -> None:
+                for block in blocks[number::_PARTIAL_SUMS]:
+                    for edges, weights in group:
+                        span = edges.span(block)
+                        scratch = np.empty(span.stop - span.start + 1, np.int32)
+                        kernels.add_neighbors(
+                            Z, *edges.part(block), weights[span], scratch, neighbors,
+                            degrees[number],
+                        )  # fmt: skip
+
+            for_each(add_edges, range(min(_PARTIAL_SUMS, len(blocks))))
+        half_degrees = (degrees.sum(axis=0) / 2).astype(Z.dtype)
+        parts = list(slices(len(Z), max(_ROWS_IN_BLOCK, -(-len(Z) // _PARTIAL_SUMS))))
+        sums = np.zeros((len(parts), Z.shape[1], self.X.shape[1]))
+
+        def add_products(number: int) -> None:
             part = parts[number]
             for block in slices(part.stop, _ROWS_IN_BLOCK, start=part.start):
-                neighbors = scratch.get((block.stop - block.start, n_features), self.dtype)
-                neighbors[:] = 0
-                for edges, weights in weighted:
-                    own, span = edges.part(block), edges.span(block)
-                    listed = np.empty(span.stop - span.start + 1, np.int32)
-                    kernels.add_neighbors(
-                        self.X, *own, weights[span], listed, neighbors, degrees[number]
-                    )
-                sums[number] += self.X[self._anchors[block]].T @ neighbors
+                forces = half_degrees[block, None] * Z[block] - neighbors[block]
+                sums[number] += forces.T @ self.X[block]
 
-        for_each(add_edges, range(len(parts)))
-        result = -sums.sum(axis=0)
-        result += result.T.copy()
-        degree = degrees.sum(axis=0).astype(self.dtype)
-        parts = list(slices(self.n_rows, self._part_size(self.n_rows)))
-        sums = np.zeros((len(parts), n_features, n_features))
+        for_each(add_products, range(len(parts)))
+        return sums.sum(axis=0)
 
-        def add_rows(number: int) -> None:
-            part = parts[number]
-            for block in slices(part.stop, _ROWS_IN_BLOCK, start=part.start):
-                rows = self.X[block]
-                sums[number] += (rows * degree[block, None]).T @ rows
 
-        for_each(add_rows, range(len(parts)))
-        return result + sums.sum(axis=0)
-
-    @staticmethod
-    def _part_size(length: int) -> int:
-        return max(_ROWS_IN_BLOCK, -(-length // _PARTIAL_SUMS))
+def _blocks_of(anchors: np.ndarray) -> list[slice]:
+    """Return ranges of ascending anchors that share no row."""
+    starts = np.searchsorted(anchors, anchors[::_ROWS_IN_BLOCK])
+    bounds = np.unique(np.append(starts, len(anchors))).tolist()
+    return [slice(*pair) for pair in pairwise(bounds)]
 
 
 def _distances(Z: np.ndarray, edges: Edges) -> np.ndarray:

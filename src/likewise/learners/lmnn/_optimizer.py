@@ -13,7 +13,7 @@ from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn._objective import Margins
 
 _STEPS_BEFORE_SEARCH = 10, 15  # the first time, and later
-_SMALL_GAIN = 0.05  # of a step, as a share of the tolerance: ends the steps on a list
+_SMALL_GAIN = 0.03  # of a step, as a share of the tolerance: ends the steps on a list
 _MIN_STEP_FRACTION = 2**-8  # of the steps since the last impostor search
 # Where classes are far apart, the optimum has nearly every pair at its margin, and a list of all
 # pairs would grow with the square of the number of rows.
@@ -56,9 +56,11 @@ def minimize_margins(
 ) -> Minimum:
     """Minimize from `L`, and search for impostors again as the map changes.
 
-    The hinge is smoothed: first over a wide interval, then, from the minimum found, over one ten
-    times narrower, until the smoothing error is below `tol`. A `warm` start is close to the
-    minimum and uses only the last width.
+    Steps on a list of impostors end when they gain little beside `tol`; the search for impostors
+    is over when a new list then changes the cost by less than `tol`. The hinge is smoothed: first
+    over a wide interval, then, from the minimum found, over one ten times narrower, until the
+    smoothing error is below `tol`. A `warm` start is close to the minimum and uses only the last
+    width.
     """
     started = perf_counter()
     best, best_L = search.renew(L), L
@@ -67,11 +69,12 @@ def minimize_margins(
     with LongWork(
         "fitting LMNN", total=max_iter, unit="steps", partial_result="the best map so far"
     ) as work:
-        widths = list(_hinge_widths(tol))
-        for width in widths[-1:] if warm else widths:
-            optimizer = LBFGS(partial(margins.cost_and_gradient, width=width), L)
-            is_preliminary = width == _MAX_HINGE_WIDTH and len(widths) > 1
-            width_tol = 10 * tol if is_preliminary else tol
+        widths = list(_hinge_widths(tol))[-1 if warm else 0 :]
+        optimizer = LBFGS(partial(margins.cost_and_gradient, width=widths[0]), L)
+        for width in widths:
+            if width != widths[0]:
+                optimizer.replace(partial(margins.cost_and_gradient, width=width))
+            width_tol = tol if width == widths[-1] else 10 * tol
             n_steps, converged = _STEPS_BEFORE_SEARCH[0], False
             while not converged and work.done < max_iter and not work.interrupted:
                 before, start = optimizer.value, optimizer.x
@@ -86,7 +89,6 @@ def minimize_margins(
                 converged = fraction == 0 or (is_flat and is_valid and fraction == 1)
                 # After an outdated list of impostors, search again sooner.
                 n_steps = min(2 * n_steps, _STEPS_BEFORE_SEARCH[1]) if fraction == 1 else 2
-            L = optimizer.x
     return Minimum(best_L, best, work.done, converged or work.interrupted, history)
 
 
@@ -118,6 +120,11 @@ class LBFGS:
         self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=memory)
         self.x = start
         self.value, self.gradient = function(start)
+
+    def replace(self, function: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> None:
+        """Continue with a similar function, and with the curvature estimate."""
+        self._function = function
+        self.reevaluate()
 
     def reevaluate(self) -> None:
         """Evaluate the current point again, after the function has changed."""
