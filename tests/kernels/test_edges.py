@@ -29,7 +29,7 @@ def tails_of(anchors, indptr):
 def sums_of(rows, anchors, indptr, heads, weights):
     """Call the kernel on sums and degrees of zero."""
     out, degrees = np.zeros_like(rows), np.zeros(len(rows))
-    scratch = np.empty(len(heads) + 1, np.int32)
+    scratch = np.empty(len(heads) + 3, np.int32)
     kernels.add_neighbors(rows, anchors, indptr, heads, weights, scratch, out, degrees)
     return out, degrees
 

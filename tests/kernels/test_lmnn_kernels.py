@@ -22,9 +22,14 @@ def scan(block, first_row, first_column, labels, reach):
     tails, heads = np.empty(2 * block.size, np.int32), np.empty(2 * block.size, np.int32)
     scratch = np.empty(block.shape[1], np.int32)
     block = np.ascontiguousarray(block)
-    count = kernels.scan_impostors(
-        block, first_row, first_column, labels, reach, scratch, tails, heads
+    rows, columns = (
+        slice(first, first + size)
+        for first, size in zip((first_row, first_column), block.shape, strict=True)
     )
+    count = kernels.scan_impostors(
+        block, first_row, first_column, labels[rows], labels[columns], reach[rows], reach[columns],
+        scratch, tails, heads,
+    )  # fmt: skip
     return list(zip(tails[:count].tolist(), heads[:count].tolist(), strict=True))
 
 

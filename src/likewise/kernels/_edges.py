@@ -24,25 +24,22 @@ def edge_distances(Z, anchors, indptr, heads, out):
     zero = Z.dtype.type(0)
     for a in range(anchors.shape[0]):
         row = anchors[a]
-        e, stop = indptr[a] - indptr[0], indptr[a + 1] - indptr[0]
-        while e + 4 <= stop:
-            p, q, r, s = heads[e], heads[e + 1], heads[e + 2], heads[e + 3]
+        last = indptr[a + 1] - indptr[0] - 1
+        for e in range(indptr[a] - indptr[0], last + 1, 4):
+            # past the last edge, the last again
+            f, g, h = e + 1, e + 2, e + 3
+            if h > last:
+                f = f if f < last else last
+                g, h = g if g < last else last, last
+            p, q, r, s = heads[e], heads[f], heads[g], heads[h]
             to_p, to_q, to_r, to_s = zero, zero, zero, zero
-            for f in range(Z.shape[1]):
-                z = Z[row, f]
-                to_p += (z - Z[p, f]) * (z - Z[p, f])
-                to_q += (z - Z[q, f]) * (z - Z[q, f])
-                to_r += (z - Z[r, f]) * (z - Z[r, f])
-                to_s += (z - Z[s, f]) * (z - Z[s, f])
-            out[e], out[e + 1], out[e + 2], out[e + 3] = to_p, to_q, to_r, to_s
-            e += 4
-        while e < stop:
-            p = heads[e]
-            to_p = zero
-            for f in range(Z.shape[1]):
-                to_p += (Z[row, f] - Z[p, f]) * (Z[row, f] - Z[p, f])
-            out[e] = to_p
-            e += 1
+            for i in range(Z.shape[1]):
+                z = Z[row, i]
+                to_p += (z - Z[p, i]) * (z - Z[p, i])
+                to_q += (z - Z[q, i]) * (z - Z[q, i])
+                to_r += (z - Z[r, i]) * (z - Z[r, i])
+                to_s += (z - Z[s, i]) * (z - Z[s, i])
+            out[e], out[f], out[g], out[h] = to_p, to_q, to_r, to_s
 
 
 @kernel
@@ -58,34 +55,32 @@ def add_neighbors(X, anchors, indptr, heads, weights, scratch, out, degrees):
     indptr : (n_anchors + 1,) int64
     heads : (n_edges,) int32 row numbers
     weights : (n_edges,) float64
-    scratch : int32 array, at least as long as the most edges of an anchor
+    scratch : int32 array, longer than the most edges of an anchor by three
     out : (n_rows, n_features), changed in place
     degrees : (n_rows,) float64, changed in place
     """
-    cast = X.dtype.type
     for a in range(anchors.shape[0]):
         row = anchors[a]
         n = 0
         for e in range(indptr[a] - indptr[0], indptr[a + 1] - indptr[0]):
             scratch[n] = e  # without a branch: it would be mispredicted
             n += weights[e] != 0
-        for i in range(n):
-            degrees[row] += weights[scratch[i]]
-            degrees[heads[scratch[i]]] += weights[scratch[i]]
-        i = 0
-        while i + 4 <= n:
+        for i in range(n, n + 3):
+            scratch[i] = scratch[n - 1]  # the last edge again, to fill the last four
+        for i in range(0, n, 4):
             e, g, h, k = scratch[i], scratch[i + 1], scratch[i + 2], scratch[i + 3]
             p, q, r, s = heads[e], heads[g], heads[h], heads[k]
-            w_p, w_q = cast(weights[e]), cast(weights[g])
-            w_r, w_s = cast(weights[h]), cast(weights[k])
+            on_p = X.dtype.type(weights[e])
+            on_q = X.dtype.type(weights[g] if i + 1 < n else 0.0)
+            on_r = X.dtype.type(weights[h] if i + 2 < n else 0.0)
+            on_s = X.dtype.type(weights[k] if i + 3 < n else 0.0)
             for f in range(X.shape[1]):
-                out[row, f] += (w_p * X[p, f] + w_q * X[q, f]) + (w_r * X[r, f] + w_s * X[s, f])
-            i += 4
-        while i < n:
-            p, w_p = heads[scratch[i]], cast(weights[scratch[i]])
-            for f in range(X.shape[1]):
-                out[row, f] += w_p * X[p, f]
-            i += 1
+                out[row, f] += (on_p * X[p, f] + on_q * X[q, f]) + (on_r * X[r, f] + on_s * X[s, f])
+            degrees[row] += on_p + on_q + on_r + on_s
+            degrees[p] += on_p
+            degrees[q] += on_q
+            degrees[r] += on_r
+            degrees[s] += on_s
 
 
 @kernel

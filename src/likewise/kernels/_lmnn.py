@@ -6,7 +6,18 @@ _STRIP = 16
 
 
 @kernel
-def scan_impostors(block, first_row, first_column, labels, reach, scratch, tails, heads):
+def scan_impostors(
+    block,
+    first_row,
+    first_column,
+    labels,
+    column_labels,
+    reach,
+    column_reach,
+    scratch,
+    tails,
+    heads,
+):
     """List pairs of different labels that are closer than the reach of either; return their number.
 
     Each pair of the upper triangle is examined once and may be listed in both directions. In
@@ -15,40 +26,39 @@ def scan_impostors(block, first_row, first_column, labels, reach, scratch, tails
     Parameters
     ----------
     block : (n, m) squared distances of rows first_row … with rows first_column …
-    labels : (n_rows,) int64
-    reach : (n_rows,) squared search radius
+    labels, column_labels : (n,) and (m,) int64
+    reach, column_reach : (n,) and (m,) squared search radius
     scratch : (m,) int32
     tails, heads : (2 n m,) int32, written: a row and its impostor
     """
     count = 0
     n_columns = block.shape[1]
-    column_reach = reach[first_column : first_column + n_columns]
     for i in range(block.shape[0]):
-        row = first_row + i
-        own = reach[row]
+        own = reach[i]
         # Columns within reach, collected without a branch; most strips have none.
         n = 0
-        start = max(0, row + 1 - first_column)
+        start = first_row + i + 1 - first_column
+        start = start if start > 0 else 0
         while start < n_columns:
-            stop = min(start + _STRIP, n_columns)
-            hits = 0
-            if start + _STRIP <= n_columns:  # a constant length, so that it is vectorized
+            stop = start + _STRIP
+            hits = 1
+            if stop <= n_columns:  # a constant length, so that it is vectorized
+                hits = 0
                 for j in range(start, start + _STRIP):
-                    hits += block[i, j] < max(own, column_reach[j])
+                    hits += (block[i, j] < own) | (block[i, j] < column_reach[j])
             else:
-                hits = 1
+                stop = n_columns
             if hits > 0:
                 for j in range(start, stop):
                     scratch[n] = j
-                    n += block[i, j] < max(own, column_reach[j])
+                    n += (block[i, j] < own) | (block[i, j] < column_reach[j])
             start = stop
         for at in range(n):
             j = scratch[at]
-            column = first_column + j
-            if labels[row] != labels[column]:
-                tails[count], heads[count] = row, column
+            if labels[i] != column_labels[j]:
+                tails[count], heads[count] = first_row + i, first_column + j
                 count += block[i, j] < own
-                tails[count], heads[count] = column, row
+                tails[count], heads[count] = first_column + j, first_row + i
                 count += block[i, j] < column_reach[j]
     return count
 
@@ -80,8 +90,8 @@ def margin_costs(
     loss : (n_anchors,) float64, written
     target_weights, impostor_weights : (n_targets,) and (n_impostors,) float64, written
     """
-    width = max(width, 1e-200)  # far below the rounding error of a hinge
-    steepness = 1 / width
+    narrow = width if width > 0 else 1e-200  # far below the rounding error of a hinge
+    steepness = 1 / narrow
     for i in range(loss.shape[0]):
         first, stop = indptr[i] - indptr[0], indptr[i + 1] - indptr[0]
         first_target, stop_target = target_indptr[i], target_indptr[i + 1]
@@ -93,9 +103,10 @@ def margin_costs(
             margin = 1 + target_distances[j]
             slopes = 0.0
             for at in range(first, stop):  # branch-free, so that it is vectorized
-                h = max(margin - impostor_distances[at], 0.0)
-                slope = min(h * steepness, 1.0)
-                hinges += slope * (h - min(h, width) / 2)
+                h = margin - impostor_distances[at]
+                h = h if h > 0 else 0.0
+                slope = h * steepness if h < narrow else 1.0
+                hinges += slope * (h - slope * narrow / 2)
                 slopes += slope
                 impostor_weights[at] -= c * slope
             target_weights[j] = 1 + c * slopes

@@ -194,10 +194,21 @@ def impostor_pairs(
         shape = rows.stop - rows.start, columns.stop - columns.start
         distances = scratch.get(shape, left.dtype)
         np.matmul(left[rows], right[columns].T, out=distances)
-        offsets = first + rows.start, first_other + columns.start
+        start, other_start = first + rows.start, first_other + columns.start
+        own, other = slice(start, start + shape[0]), slice(other_start, other_start + shape[1])
         tails, heads = listed.get((2, 2 * distances.size), np.int32)
-        within = np.empty(shape[1], np.int32)
-        count = kernels.scan_impostors(distances, *offsets, labels, reach, within, tails, heads)
+        count = kernels.scan_impostors(
+            distances,
+            start,
+            other_start,
+            labels[own],
+            labels[other],
+            reach[own],
+            reach[other],
+            np.empty(shape[1], np.int32),
+            tails,
+            heads,
+        )
         counts[number] = count
         blocks[number] = tails[:count].copy(), heads[:count].copy()
 

@@ -203,7 +203,7 @@ class Margins:
                 for block in blocks[number::_PARTIAL_SUMS]:
                     for edges, weights in group:
                         span = edges.span(block)
-                        scratch = np.empty(span.stop - span.start + 1, np.int32)
+                        scratch = np.empty(span.stop - span.start + 3, np.int32)
                         kernels.add_neighbors(
                             Z, *edges.part(block), weights[span], scratch, neighbors,
                             degrees[number],
