@@ -19,8 +19,8 @@ _MIN_STEP_FRACTION = 2**-8  # of the steps since the last impostor search
 # pairs would grow with the square of the number of rows.
 _MAX_IMPOSTORS_PER_ROW = 500
 # Smoothing the hinge over a width w shifts the minimum by about w/40 of the objective (measured on
-# standardized wine data): a width of 10 tol is well within the tolerance. Minimizing over a width of
-# 0.3 first takes more steps and more searches.
+# standardized wine data): a width of 10 tol is well within the tolerance. Minimizing over a width
+# of 0.3 first takes more steps and more searches.
 _MAX_HINGE_WIDTH, _MIN_HINGE_WIDTH, _WIDTH_PER_TOL = 0.01, 1e-5, 10
 _SUFFICIENT_DECREASE = 1e-4
 _MAX_BACKTRACKS = 25
