@@ -7,6 +7,7 @@ from likewise._lazy import attach
 
 _HOMES = {
     "SilaProblem": "_sila_scores",
+    "add_neighbors": "_edges",
     "add_rows": "_gather",
     "add_staged_losses": "_trees",
     "apply_evidence": "_evidence",
@@ -19,12 +20,11 @@ _HOMES = {
     "draw_pairs": "_stumps",
     "dtw_distances": "_dtw",
     "edge_distances": "_edges",
-    "edge_forces": "_edges",
     "factored_decisions": "_factored",
     "find_leaves": "_trees",
     "gather_weights": "_stumps",
+    "group_edges": "_edges",
     "histogram_threshold": "_stumps",
-    "incidence": "_edges",
     "leaf_weights": "_stumps",
     "list_csr_differences": "_gather",
     "list_csr_rows": "_gather",
