@@ -6,7 +6,7 @@ Each is loaded and compiled on first use: ``kernels.scan_products(...)``.
 from likewise._lazy import attach
 
 _HOMES = {
-    "SilaProblem": "_sila_scores",
+    "SilaProblem": "_sila",
     "add_rows": "_gather",
     "add_staged_losses": "_trees",
     "apply_evidence": "_evidence",

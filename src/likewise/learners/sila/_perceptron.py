@@ -183,8 +183,11 @@ class Perceptron:
         self._mistakes = np.empty(capacity, np.int64)
         self._others = np.empty((capacity, k), np.int64)
         self._other_weights = np.empty((capacity, k))
-        shape = 1 if diagonal else _CAPACITY, n
-        self._left, self._right = (np.empty(shape, rows.rounded.dtype) for _ in range(2))
+        self._pairs = np.empty((2, 1 if diagonal else _CAPACITY, n), rows.rounded.dtype)
+        # scratch arrays of the kernels
+        self._best, self._nearest = np.empty(k + 1), np.empty(k + 1, np.int64)
+        self._vectors = np.empty((2, rows.X.shape[1]))
+        self._extremes = np.empty((4, max(len(reach), len(rows.segments))))
         self._block_size = min(_MAX_ROWS_PER_BLOCK, max(1, _SCORES_PER_BLOCK // n))
         self._bounds = np.full(n, -np.inf)
         self._tracking = False
@@ -223,7 +226,8 @@ class Perceptron:
         n_mistakes = kernels.visit_each(
             order, self.rows.columns, np.atleast_2d(voted.A), np.atleast_2d(voted.weighted),
             voted.n_visits, voted.form == "diagonal", self._problem, inner, self._mistakes,
-            self._others, self._other_weights,
+            self._others, self._other_weights, self._vectors, np.empty(len(order)), self._best,
+            self._nearest,
         )  # fmt: skip
         if n_mistakes:
             updates = None
@@ -263,8 +267,9 @@ class Perceptron:
             before = n_mistakes
             at, n_mistakes = kernels.visit_rows(
                 at, rows, places, self._order, block, *exact, self._problem, inner, inner_rows,
-                gram, self._left, self._right, n_mistakes, self._mistakes, self._others,
-                self._other_weights, self._tracking, self._bounds,
+                gram, self._pairs, n_mistakes, self._mistakes, self._others, self._other_weights,
+                self._tracking, self._bounds, np.empty(len(self._order), block.dtype), self._best,
+                self._nearest, self._vectors, self._extremes,
             )  # fmt: skip
             if n_mistakes == before or diagonal or len(gram):
                 break
@@ -294,10 +299,10 @@ class Perceptron:
         X = self.rows.X
         update = self._updates(rows, rows, slice(last, last + 1))
         pair = np.vstack([to_dense(X[update.rows]), to_dense(update.differences(X))])
-        self._left[last], self._right[last] = (X @ pair.T).T
+        self._pairs[:, last] = (X @ pair.T).T
         if self._tracking:
             kernels.lower_bounds(
-                self._left[last], self._right[last], self._problem, X.shape[1], self._bounds
+                self._pairs, last, self._problem, X.shape[1], self._extremes, self._bounds
             )
 
 
