@@ -18,6 +18,9 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Callers run kernels in threads (see `likewise._threads`): on some platforms, a kernel with
     threads of its own must not run in two threads at once. Division by zero follows NumPy, because
     a check at each division prevents vectorization.
+
+    Compilation is what the first user waits for, so kernels are plain loops over elements. An
+    assignment to a slice alone adds a second, because numba then compiles its error message.
     """
     return _compiled(function, _SAFE_FASTMATH)
 
@@ -30,17 +33,23 @@ def rounded_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels of the same file call.
 
-    It has neither a wrapper for Python nor a cache file, which halves its compilation. A cached
-    kernel is compiled again when its own file changes, and no other.
+    It has neither wrappers for Python and C nor a cache file, and so compiles in half the time.
+    Kernels of other files must not call it: a cached kernel is compiled again when its own file
+    changes, and no other.
     """
-    return numba.njit(
-        nogil=True,
-        error_model="numpy",
-        fastmath=_SAFE_FASTMATH,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-    )(function)
+    return _helper(function, _SAFE_FASTMATH)
+
+
+def rounded_helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile like `helper`, but round each product before it is added."""
+    return _helper(function, _ROUNDED)
 
 
 def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=fastmath)(function)
+    options = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return numba.njit(fastmath=fastmath, **options)(function)
+
+
+def _helper(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return numba.njit(fastmath=fastmath, no_cpython_wrapper=True, **options)(function)

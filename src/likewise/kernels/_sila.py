@@ -106,10 +106,10 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
         if n_mistakes == capacity or (n_mistakes > n_before and gram.shape[0] == 0):
             return at, n_mistakes
         row = rows[at]
-        product_row = inner_rows[at] if norm == 2 else 0
+        products = inner[inner_rows[at] if norm == 2 else 0]
         _write_scores(block, at, pairs, n_mistakes, sides, row, scores)
         if norm > 0:
-            _normalize(scores, row, norm, sizes, inner, product_row)
+            _normalize(scores, row, norm, sizes, products)
         # one more than needed, for the gap after the last
         n_found = _nearest_others(scores, spans, group[row], original, k + 1, best, nearest)
         near, far, slack = _sum_of_targets(scores, row, targets, target_weights), 0.0, 0.0
@@ -138,7 +138,7 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
 
         u = n_mistakes
         mistakes[u] = at
-        _list_others(row, nearest, min(n_found, k), norm, sizes, inner, product_row, u, others,
+        _list_others(row, nearest, min(n_found, k), norm, sizes, products, u, others,
                      other_weights)  # fmt: skip
         if gram.shape[0] > 0:
             _write_pair(gram, row, targets, target_weights, u, others, other_weights, pairs)
@@ -187,9 +187,9 @@ def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, 
         for j in range(n):
             scores[j] = 0.0
         _add_rows(product, columns, p, 0, n, scores)
-        product_row = row if norm == 2 else 0
+        products = inner[row if norm == 2 else 0]
         if norm > 0:
-            _normalize(scores, row, norm, sizes, inner, product_row)
+            _normalize(scores, row, norm, sizes, products)
         n_found = _nearest_others(scores, spans, group[row], original, k, best, nearest)
         near, far = _sum_of_targets(scores, row, targets, target_weights), 0.0
         for t in range(n_found):
@@ -197,7 +197,7 @@ def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, 
         if near - far > 0:
             continue
         mistakes[u] = at
-        _list_others(row, nearest, n_found, norm, sizes, inner, product_row, u, others,
+        _list_others(row, nearest, n_found, norm, sizes, products, u, others,
                      other_weights)  # fmt: skip
         # d = Σ y/N − Σ z/N
         for f in range(p):
@@ -320,10 +320,10 @@ def _inverse_norm(norm, size, other, product):
 
 
 @helper
-def _normalize(scores, row, norm, sizes, inner, product_row):
+def _normalize(scores, row, norm, sizes, products):
     """Divide the scores of a row by N."""
     for j in range(scores.shape[0]):
-        product = inner[product_row, j] if norm == 2 else 0.0
+        product = products[j] if norm == 2 else 0.0
         scores[j] *= _inverse_norm(norm, sizes[row], sizes[j], product)
 
 
@@ -379,11 +379,11 @@ def _sum_of_targets(scores, row, targets, target_weights):
 
 
 @helper
-def _list_others(row, nearest, n_found, norm, sizes, inner, product_row, u, others, weights):
+def _list_others(row, nearest, n_found, norm, sizes, products, u, others, weights):
     """Write the nearest others and their 1/N; weight 0 for missing ones."""
     for t in range(others.shape[1]):
         j = nearest[t] if t < n_found else 0
-        product = inner[product_row, j] if norm == 2 else 0.0
+        product = products[j] if norm == 2 else 0.0
         others[u, t] = j
         weights[u, t] = _inverse_norm(norm, sizes[row], sizes[j], product) if t < n_found else 0.0
 

@@ -10,7 +10,7 @@ largest possible loss of margin. A row with a positive bound is not a mistake an
 
 The diagonal form has neither pairs nor bounds, because an update has full rank in the scores: each
 mistake ends its block. While mistakes are frequent, the diagonal form, and narrow rows of any form,
-are visited one by one in a compiled loop.
+are visited one by one in a compiled loop; few rows always are.
 """
 
 from collections.abc import Callable
@@ -42,6 +42,7 @@ _MAX_FEATURES_SINGLE = 2_048  # with more, too many scores would be computed aga
 _MISTAKES_PER_BLOCK = 32  # with more, another matrix product would be faster
 _CAPACITY = 64
 _NARROW = 32  # number of features up to which visiting rows one by one is fast
+_MAX_MULTIPLICATIONS = 500_000  # of an epoch, up to which blocks do not pay off
 _RARE = 0.02  # share of mistakes below which bounds save time
 
 
@@ -311,6 +312,8 @@ def min_share_one_by_one(rows: SortedRows, diagonal: bool) -> float:
     n, n_features = rows.X.shape
     if is_sparse(rows.X) or (rows.norm == 2 and len(rows.gram) == 0):
         return 1.0
+    if n * n * n_features <= _MAX_MULTIPLICATIONS:
+        return 0.0
     if diagonal:  # each mistake ends its block
         return 0.01 + n * n_features / 4e6
     return 0.1 if n_features <= _NARROW else 1.0
