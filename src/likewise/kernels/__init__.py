@@ -6,11 +6,14 @@ Each is loaded and compiled on first use: ``kernels.scan_products(...)``.
 from likewise._lazy import attach
 
 _HOMES = {
-    "SilaProblem": "_sila",
+    "SIGNATURES": "_signatures",
+    "SilaProblem": "_sila_problem",
     "add_rows": "_gather",
     "add_staged_losses": "_trees",
     "apply_evidence": "_evidence",
     "class_energies": "_energy",
+    "compilation_seconds": "_jit",
+    "compile_ahead": "_signatures",
     "count_pairs": "_ranks",
     "count_products": "_ranks",
     "count_scores": "_ranks",

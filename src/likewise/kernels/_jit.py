@@ -1,9 +1,12 @@
-"""Compiler flags of all kernels."""
+"""Compiler flags of all kernels, and the time that compilation took."""
 
+import threading
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import numba
+from numba.core import event
 
 # Sums may be reordered, so that loops over features are vectorized. NaN and infinity keep their
 # meaning, unlike with `fastmath=True`.
@@ -53,3 +56,34 @@ def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[...,
 def _helper(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     return numba.njit(fastmath=fastmath, no_cpython_wrapper=True, **options)(function)
+
+
+class _Clock(event.Listener):
+    """Adds up the seconds in which any thread compiles."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock = threading.Lock()
+        self._n_active = 0  # a kernel contains the compilations of its helpers
+        self._since = 0.0
+
+    def on_start(self, event: event.Event) -> None:
+        with self._lock:
+            if self._n_active == 0:
+                self._since = monotonic()
+            self._n_active += 1
+
+    def on_end(self, event: event.Event) -> None:
+        with self._lock:
+            self._n_active -= 1
+            if self._n_active == 0:
+                self.seconds += monotonic() - self._since
+
+
+_CLOCK = _Clock()
+event.register("numba:compile", _CLOCK)
+
+
+def compilation_seconds() -> float:
+    """Return the seconds that this process has spent in the compiler."""
+    return _CLOCK.seconds

@@ -4,8 +4,6 @@ Rows are sorted by class, so that the rows of other classes (others) are at most
 columns.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from likewise.kernels._jit import helper, kernel
@@ -14,47 +12,6 @@ _STRIP = 256
 _SINGLE = 1.1 * 2.0**-24  # unit roundoff in single precision, including higher-order terms
 _TINY = 1e-30  # above the error of an underflow in single precision
 _SAFETY = 1e-10  # a margin below this share of its terms is always computed
-
-
-class SilaProblem(NamedTuple):
-    """Data that is the same for all visits.
-
-    Attributes
-    ----------
-    norm : int
-        0 for N = 1, 1 for Dice, 2 for Jaccard.
-    symmetric : bool
-        Whether a mistake adds d xᵀ as well as x dᵀ.
-    sizes : (n,)
-        Sums of the rows.
-    original : (n,) int64
-        Original row numbers, which break ties.
-    segments : (n_segments + 1,) int64
-        First row of each class.
-    reach, spans : (n_groups, 4) int64
-        The segments, and the columns, of the others of a group: from, to, from, to.
-    group : (n,) int64
-    targets, target_weights : (n, k) int64 and float64
-        Weight 1/N; 0 for a missing target.
-    max_inverse, min_inverse : (n,)
-        Bounds of 1/N over a row's others.
-    n_others : (n,) int64
-        Number of others in a margin.
-    """
-
-    norm: int
-    symmetric: bool
-    sizes: np.ndarray
-    original: np.ndarray
-    segments: np.ndarray
-    reach: np.ndarray
-    spans: np.ndarray
-    group: np.ndarray
-    targets: np.ndarray
-    target_weights: np.ndarray
-    max_inverse: np.ndarray
-    min_inverse: np.ndarray
-    n_others: np.ndarray
 
 
 @kernel
@@ -120,9 +77,7 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
             size = np.sqrt(_dot(queries, at, queries, at)) + 4 * k * n_pairs
             slack = _SINGLE * _roundings(p, k, n_pairs) * size + _TINY
             certain = abs(near - far) > 2 * k * slack  # false on overflow in single precision
-            certain = certain and (
-                near > far or n_found <= k or best[k - 1] - best[k] > 2 * slack
-            )
+            certain = certain and (near > far or n_found <= k or best[k - 1] - best[k] > 2 * slack)
             if not certain:
                 _write_query(queries, at, X, row, rows, targets, target_weights, sides, n_mistakes,
                              mistakes, others, other_weights, vectors)  # fmt: skip
@@ -445,7 +400,7 @@ def _exact_margin(vectors, X, row, targets, target_weights, spans, group, origin
 
 @helper
 def _write_pair(gram, row, targets, target_weights, u, others, other_weights, pairs):
-    """Write x_i · x and x_i · d of every row, for a mistake at `row`, in the precision of `gram`."""
+    """Write x_i · x and x_i · d of every row, for a mistake at `row`."""
     k, n = targets.shape[1], gram.shape[0]
     for j in range(n):
         pairs[0, u, j] = gram[row, j]

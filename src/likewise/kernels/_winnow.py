@@ -53,9 +53,7 @@ def winnow_pass_dense(X, columns, signs, rate, margin, bias, logs, differences, 
 
 
 @kernel
-def winnow_pass_sparse(
-    data, indices, indptr, signs, rate, margin, bias, logs, differences, totals
-):
+def winnow_pass_sparse(data, indices, indptr, signs, rate, margin, bias, logs, differences, totals):
     """Learn from CSR rows in one pass; the rest as in `winnow_pass_dense`."""
     last = logs.shape[0] - 1
     unit = _rescale(logs, differences, totals)
