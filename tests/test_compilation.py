@@ -53,9 +53,9 @@ DEMO = """
 import json, sys
 from likewise.cli import main
 for arguments in (
-    ["fit", "wine", "--budget", "600s", "--splits", "2", "--model", "{0}/m", "--report", "{0}/r"],
-    ["search", "{0}/m.safetensors", "--items", "wine", "--query", "row 17", "-k", "5"],
-    ["explain", "{0}/m.safetensors", "--items", "wine", "17", "42", "--top", "5"],
+    ["fit", "wine", "--budget", "600s", "--splits", "2", "-m", "{0}/m", "--report", "{0}/r.html"],
+    ["search", "{0}/m", "--items", "wine", "--query", "row 17", "-k", "5"],
+    ["explain", "{0}/m", "--items", "wine", "17", "42", "--top", "5"],
 ):
     sys.argv[1:] = arguments
     try:

@@ -48,14 +48,16 @@ def rounded_helper(function: Callable[..., Any]) -> Callable[..., Any]:
     return _helper(function, _ROUNDED)
 
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
 def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    options = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return numba.njit(fastmath=fastmath, **options)(function)
+    return numba.njit(**_OPTIONS, fastmath=fastmath, cache=True)(function)
 
 
 def _helper(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return numba.njit(fastmath=fastmath, no_cpython_wrapper=True, **options)(function)
+    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    return numba.njit(**options, fastmath=fastmath)(function)
 
 
 class _Clock(event.Listener):
