@@ -463,15 +463,8 @@ class OnlineLearner(BaseEstimator):
             held = held[:0]
         if len(held) == 0:
             return keep_start(self, queries, items, HeldOutRelevance.measure)
-        held_out = HeldOutRelevance(
-            grades,
-            held,
-            relevant_items(training),
-            queries,
-            items,
-            lambda similarity, Q, P, k: similarity.neighbors(Q, P, k),
-            same=items is queries,
-        )
+        seen = relevant_items(training)
+        held_out = HeldOutRelevance(grades, held, seen, queries, items, same=items is queries)
         part = training_set(source, training)
         return train_validated(self, part, whole, held_out, queries, items)
 
