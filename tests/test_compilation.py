@@ -101,7 +101,7 @@ def test_the_clock_stops_during_compilation(monkeypatch):
     monkeypatch.setattr(_jit, "_CLOCK", counted)
     monkeypatch.setattr(_jit, "monotonic", lambda: next(times))
     monkeypatch.setattr("likewise._compilation.monotonic", lambda: next(times))
-    outer, inner = event.Event("numba:compile"), event.Event("numba:compile")
+    outer, inner = (event.Event("numba:compile", event.EventStatus.START) for _ in range(2))
     counted.on_start(outer)
     counted.on_start(inner)  # of a helper
     counted.on_end(inner)
