@@ -59,6 +59,7 @@ class Visited:
             self.labels, targets, weights, N, sizes, norm=NORMS[norm], symmetric=symmetric
         )
         self.gram = self.X @ self.X.T
+        self.inner = self.gram if norm == "jaccard" else np.zeros((1, n))
         self.pairs = np.zeros((2, capacity, n))
         self.mistakes = np.empty(capacity, np.int64)
         self.found, self.weights = np.empty((capacity, k), np.int64), np.empty((capacity, k))
@@ -85,7 +86,7 @@ class Visited:
         self.pairs = self.pairs.astype(dtype)
         places = np.arange(len(rows)) if places is None else places
         return kernels.visit_rows(
-            0, rows, places, self.order, block, queries, self.X, self.problem, self.gram, rows,
+            0, rows, places, self.order, block, queries, self.X, self.problem, self.inner, rows,
             gram, self.pairs, 0, self.mistakes, self.found, self.weights, tracking, self.bounds,
             np.empty(len(self.X), dtype), self.best, self.nearest, self.vectors, self.extremes,
         )  # fmt: skip
@@ -137,7 +138,7 @@ def test_scores_that_single_precision_has_spoilt_are_computed_again(seed, spoilt
     queries = case.X[rows] @ case.A
     block = np.full((1, len(case.X)), spoilt * 1e-30, np.float32)
     kernels.visit_rows(
-        0, rows, np.arange(1), case.order, block, queries, case.X, case.problem, case.gram, rows,
+        0, rows, np.arange(1), case.order, block, queries, case.X, case.problem, case.inner, rows,
         case.gram.astype(np.float32), case.pairs.astype(np.float32), 0, case.mistakes, case.found,
         case.weights, False, case.bounds, np.empty(len(case.X), np.float32), case.best,
         case.nearest, case.vectors, case.extremes,
@@ -202,7 +203,7 @@ def test_a_product_for_each_visit_gives_the_plain_sequence(seed, norm, form, k):
     begin, weighted = A.copy(), np.zeros_like(A)
     n_mistakes = kernels.visit_each(
         case.order, np.ascontiguousarray(case.X.T), A, weighted, 5, diagonal, case.problem,
-        case.gram, case.mistakes, case.found, case.weights, case.vectors, np.empty(len(case.X)),
+        case.inner, case.mistakes, case.found, case.weights, case.vectors, np.empty(len(case.X)),
         case.best, case.nearest,
     )  # fmt: skip
     assert n_mistakes == len(expected)

@@ -36,7 +36,7 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
     queries, X : (b, n_features) and (n, n_features) float64, xᵀA and all rows, of unit length;
         needed only if `block` is in single precision
     problem : SilaProblem
-    inner, inner_rows : xᵀy, and its row number for each row of the block; for Jaccard
+    inner, inner_rows : xᵀy, and its row number for each row of the block; for Dice a row of zeros
     gram : (n, n), or (0, 0) for none
     pairs : (2, capacity, n), written: each mistake's x_i · x and x_i · d
     n_mistakes : int, mistakes in the block so far
@@ -66,7 +66,7 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
         products = inner[inner_rows[at] if norm == 2 else 0]
         _write_scores(block, at, pairs, n_mistakes, sides, row, scores)
         if norm > 0:
-            _normalize(scores, row, norm, sizes, products)
+            _normalize(scores, sizes[row], sizes, products)
         # one more than needed, for the gap after the last
         n_found = _nearest_others(scores, spans, group[row], original, k + 1, best, nearest)
         near, far, slack = _sum_of_targets(scores, row, targets, target_weights), 0.0, 0.0
@@ -120,7 +120,7 @@ def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, 
     n_visits : int, visits so far
     diagonal : bool
     problem : SilaProblem
-    inner : (n, n), xᵀy; for Jaccard
+    inner : (n, n), xᵀy; for Dice a row of zeros
     mistakes : (n,) int64, written: positions in the order
     others, other_weights : (n, k) int64 and float64, written: the nearest others and 1/N
     query, scores, best, nearest : scratch arrays
@@ -131,7 +131,7 @@ def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, 
     p, n = columns.shape
     k = targets.shape[1]
     x, product = query[0], query[1]
-    u = 0
+    u = np.int64(0)  # not a literal, for which helpers would be compiled once more
     for at in range(n):
         row = order[at]
         for f in range(p):
@@ -144,7 +144,7 @@ def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, 
         _add_rows(product, columns, p, 0, n, scores)
         products = inner[row if norm == 2 else 0]
         if norm > 0:
-            _normalize(scores, row, norm, sizes, products)
+            _normalize(scores, sizes[row], sizes, products)
         n_found = _nearest_others(scores, spans, group[row], original, k, best, nearest)
         near, far = _sum_of_targets(scores, row, targets, target_weights), 0.0
         for t in range(n_found):
@@ -266,20 +266,16 @@ def _add_rows(factors, rows, n_rows, start, stop, out):
 
 
 @helper
-def _inverse_norm(norm, size, other, product):
-    """Return 1/N, or 0 if N is not positive; N is 1, ‖x‖₁ + ‖y‖₁ or ‖x‖₁ + ‖y‖₁ − xᵀy."""
-    if norm == 0:
-        return 1.0
-    N = size + other - product
+def _inverse(N):
+    """Return 1/N, or 0 if N is not positive."""
     return 1.0 / N if N > 0 else 0.0
 
 
 @helper
-def _normalize(scores, row, norm, sizes, products):
-    """Divide the scores of a row by N."""
+def _normalize(scores, size, sizes, products):
+    """Divide the scores of a row by N = ‖x‖₁ + ‖y‖₁ − xᵀy; the products are 0 for Dice."""
     for j in range(scores.shape[0]):
-        product = products[j] if norm == 2 else 0.0
-        scores[j] *= _inverse_norm(norm, sizes[row], sizes[j], product)
+        scores[j] *= _inverse(size + sizes[j] - products[j])
 
 
 @helper
@@ -338,9 +334,10 @@ def _list_others(row, nearest, n_found, norm, sizes, products, u, others, weight
     """Write the nearest others and their 1/N; weight 0 for missing ones."""
     for t in range(others.shape[1]):
         j = nearest[t] if t < n_found else 0
-        product = products[j] if norm == 2 else 0.0
         others[u, t] = j
-        weights[u, t] = _inverse_norm(norm, sizes[row], sizes[j], product) if t < n_found else 0.0
+        weights[u, t] = 1.0 if t < n_found else 0.0
+        if norm > 0:
+            weights[u, t] *= _inverse(sizes[row] + sizes[j] - products[j])
 
 
 @helper

@@ -223,7 +223,7 @@ class Perceptron:
     def _visit_one_by_one(self) -> int:
         """Visit all rows with a product each, and learn from mistakes."""
         voted, order = self.voted, self._order
-        inner = self.rows.gram if self.rows.norm == 2 else np.empty((1, 0))
+        inner = self.rows.gram if self.rows.norm == 2 else np.zeros((1, len(order)))
         n_mistakes = kernels.visit_each(
             order, self.rows.columns, np.atleast_2d(voted.A), np.atleast_2d(voted.weighted),
             voted.n_visits, voted.form == "diagonal", self._problem, inner, self._mistakes,
@@ -257,7 +257,7 @@ class Perceptron:
         block = self._block(queries, scores)
         diagonal = voted.form == "diagonal"
         gram = np.empty((0, 0), block.dtype) if diagonal else self.rows.gram
-        inner, inner_rows = np.empty((1, 0)), rows
+        inner, inner_rows = np.zeros((1, len(self._order))), rows
         if self.rows.norm == 2:
             inner = self.rows.gram
             if len(inner) == 0:
