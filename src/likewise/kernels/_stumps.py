@@ -146,9 +146,10 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
     n_bins = sums.shape[1]
     all_positive, all_total = whole[0], whole[1]
     total, positive = sums[0], sums[1]
+    unsplit = 2.0 * _half_normalizer(all_positive, all_total)
     for m in range(firsts.shape[0]):
         low, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
-        z[m] = 2.0 * _half_normalizer(all_positive, all_total)
+        z[m] = unsplit
         cuts[m] = -1
         if not low < high:
             continue
