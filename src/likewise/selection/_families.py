@@ -96,7 +96,7 @@ def _boosting(settings: dict[str, Any], seed: int) -> Any:
 
 
 _SEARCH = ("scan_products",)
-_LMNN = ("scan_impostors", "incidence", "edge_distances", "margin_costs", "edge_forces")
+_LMNN = ("scan_impostors", "group_edges", "edge_distances", "margin_costs", "add_neighbors")
 _ONLINE = ("list_rows", "add_rows")
 _DBOOST = (
     "draw_pairs", "gather_weights", "search_histogram", "histogram_threshold", "leaf_weights",
