@@ -6,12 +6,15 @@ Each is loaded and compiled on first use: ``kernels.scan_products(...)``.
 from likewise._lazy import attach
 
 _HOMES = {
-    "SilaProblem": "_sila_scores",
+    "SIGNATURES": "_signatures",
+    "SilaProblem": "_sila_problem",
     "add_neighbors": "_edges",
     "add_rows": "_gather",
     "add_staged_losses": "_trees",
     "apply_evidence": "_evidence",
     "class_energies": "_energy",
+    "compilation_seconds": "_jit",
+    "compile_ahead": "_signatures",
     "count_pairs": "_ranks",
     "count_products": "_ranks",
     "count_scores": "_ranks",

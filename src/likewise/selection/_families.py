@@ -33,6 +33,8 @@ class Family:
         Whether it takes CSR.
     searchable : bool
         Whether it leaves a similarity to search and explain with.
+    kernels : tuple of str
+        Compiled loops that it runs on dense rows; they are compiled before the time of a budget.
     wide : mapping
         Added to the settings where rows have more than a hundred features, for speed.
     """
@@ -45,6 +47,7 @@ class Family:
     grid: tuple[Settings, ...]
     sparse: bool = True
     searchable: bool = True
+    kernels: tuple[str, ...] = ()
     wide: Settings = field(default_factory=dict)
 
     def estimator(self, settings: Settings, seed: int) -> Any:
@@ -92,6 +95,13 @@ def _boosting(settings: dict[str, Any], seed: int) -> Any:
     return HistGradientBoostingClassifier(random_state=seed, **settings)
 
 
+_SEARCH = ("scan_products",)
+_LMNN = ("scan_impostors", "group_edges", "edge_distances", "margin_costs", "add_neighbors")
+_ONLINE = ("list_rows", "add_rows")
+_DBOOST = (
+    "draw_pairs", "gather_weights", "search_histogram", "histogram_threshold", "leaf_weights",
+    "reweigh", "sum_trees",
+)  # fmt: skip
 _KNN_GRID = (
     {"scale": "standard", "n_neighbors": 5},
     {"scale": "none", "n_neighbors": 5},
@@ -108,6 +118,7 @@ FAMILIES: tuple[Family, ...] = (
         "nearest neighbors by Euclidean distance, without learning",
         _knn("euclidean"),
         _KNN_GRID,
+        kernels=_SEARCH,
     ),
     Family(
         "cosine",
@@ -116,6 +127,7 @@ FAMILIES: tuple[Family, ...] = (
         "nearest neighbors by cosine, without learning",
         _knn("cosine"),
         _KNN_GRID,
+        kernels=_SEARCH,
     ),
     Family(
         "lmnn",
@@ -130,6 +142,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "none", "n_neighbors": 3},
         ),
         sparse=False,
+        kernels=(*_SEARCH, *_LMNN, "class_energies"),
         # measured on 1000 digits of 784 pixels: 0.6 s instead of minutes
         wide={"n_components": 30, "init": "pca", "max_iter": 30},
     ),
@@ -144,6 +157,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 5, "r": 0.1},
             {"scale": "none", "n_neighbors": 5},
         ),
+        kernels=(*_SEARCH, *_ONLINE, "diagonal_dense"),
     ),
     Family(
         "oasis",
@@ -156,6 +170,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 5, "C": 0.1},
             {"scale": "none", "n_neighbors": 5},
         ),
+        kernels=(*_SEARCH, *_ONLINE, "oasis_dense"),
     ),
     Family(
         "sila",
@@ -168,6 +183,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 3, "form": "diagonal"},
             {"scale": "none", "n_neighbors": 3},
         ),
+        kernels=(*_SEARCH, "visit_each"),
     ),
     Family(
         "dboost",
@@ -178,6 +194,7 @@ FAMILIES: tuple[Family, ...] = (
         ({"scale": "standard"},),
         sparse=False,
         searchable=False,
+        kernels=_DBOOST,
     ),
     Family(
         "landmarks",
@@ -187,6 +204,7 @@ FAMILIES: tuple[Family, ...] = (
         lambda settings, seed: SimilarityFeatureClassifier(random_state=seed, **settings),
         ({"scale": "standard", "use": "both", "boolean": 0.03},),
         searchable=False,
+        kernels=("winnow_pass_dense", "winnow_scores_dense"),
     ),
     Family(
         "logistic",
