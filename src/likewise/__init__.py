@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from likewise.index import Index as Index
     from likewise.learners import AROMA as AROMA
     from likewise.learners import LMNN as LMNN
+    from likewise.learners import MLKR as MLKR
+    from likewise.learners import NCA as NCA
     from likewise.learners import OASIS as OASIS
     from likewise.learners import RidgeSimilarity as RidgeSimilarity
     from likewise.learners import SiLA as SiLA
@@ -67,9 +69,11 @@ _HOMES = {
     "ItemOffsets": "similarities",
     "LMNN": "learners",
     "LandmarkFeatures": "features",
+    "MLKR": "learners",
     "Mahalanobis": "similarities",
     "Matches": "similarities",
     "MedianBinarizer": "features",
+    "NCA": "learners",
     "Naive": "similarities",
     "OASIS": "learners",
     "Precomputed": "similarities",

@@ -1,6 +1,7 @@
 """Estimators whose `fit` leaves a similarity."""
 
 from likewise.learners.lmnn import LMNN
+from likewise.learners.nca import MLKR, NCA
 from likewise.learners.online import AROMA, OASIS, DiagonalState, FactoredState, OasisState
 from likewise.learners.ridge import RidgeBelief, RidgeSimilarity
 from likewise.learners.sila import SiLA
@@ -18,6 +19,8 @@ __all__ = [
     "LMNN",
     "MIN_GAIN_IN_ERRORS",
     "MIN_QUERIES",
+    "MLKR",
+    "NCA",
     "OASIS",
     "DiagonalState",
     "FactoredState",

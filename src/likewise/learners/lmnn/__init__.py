@@ -15,9 +15,11 @@ from likewise.learners.lmnn._impostors import (
 from likewise.learners.lmnn._init import starting_map
 from likewise.learners.lmnn._lmnn import LMNN, LargeMarginProblem, column_scale, standardize
 from likewise.learners.lmnn._objective import Margins
+from likewise.learners.lmnn._optimizer import LBFGS
 
 __all__ = [
     "IMPOSTORS_FOR_SCALE",
+    "LBFGS",
     "LMNN",
     "LargeMarginProblem",
     "Lists",

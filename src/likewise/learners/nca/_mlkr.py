@@ -1,0 +1,170 @@
+"""Metric learning for kernel regression: a map whose random neighbors predict a row's numbers."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from likewise._threads import for_each, limit_threads, slices
+from likewise.learners.nca._base import FLOATS, SoftNeighborLearner, rows_with_weight
+from likewise.learners.nca._objective import KernelRegression
+from likewise.learners.nca._optimizer import Problem
+from likewise.learners.nca._rows import column_scale
+from likewise.similarities import Mahalanobis
+
+_PENALTY = 10.0  # divided by the number of rows
+_ELEMENTS_IN_BLOCK = 2**20
+
+
+class MLKR(RegressorMixin, SoftNeighborLearner):
+    """Linear map under which near rows predict a row's numbers.
+
+    Predicts ŷ = Σ_j p_j y_j with p_j proportional to exp(−d(j)), with d the squared distance to
+    training row j after the map, and minimizes the squared error of the prediction of each row from
+    the others (Weinberger and Tesauro, 2007). Up to 1,000 rows are fitted at once; with more, each
+    step uses a sample.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of rows of the map; the number of features by default.
+    init : {"auto", "identity", "pca"} or array, default="auto"
+        Initial map; its scale is fitted. ``auto`` is the identity, or the principal axes if there
+        are fewer components than features.
+    n_references : int or None, default=2048
+        Number of rows in the sample of a step, which draws 256 of them and predicts them from all
+        of the sample. None for all rows. Up to 1,000 rows are always used together.
+    max_iter : int, optional
+        By default at most 100 steps of L-BFGS for up to 1,000 rows, and 200 steps of Adam for more.
+    alpha : "auto" or float, default="auto"
+        Weight of the penalty on the squared map of standardized columns; 10 / n_rows by default.
+    warm_start : bool, default=False
+        Start from the map of the previous `fit`.
+    n_jobs : int, optional
+        Number of threads; by default that of BLAS. Results do not depend on it.
+    random_state : int, RandomState or None
+        Draws the samples.
+    verbose : bool, default=False
+        Show progress.
+
+    Attributes
+    ----------
+    similarity_ : Mahalanobis
+    components_ : ndarray of shape (n_components, n_features)
+        The map L.
+    objective_ : float
+        The mean squared error of rows predicted from the others, with targets of unit variance,
+        summed over targets: over all rows if they are at most 1,000, else over a sample as large as
+        that of a step (at most 2,048).
+    n_iter_ : int
+    history_ : list of dict
+        ``iteration``, ``objective`` and ``seconds`` of each step; the objective is that of its
+        sample.
+    embedding_ : ndarray of shape (n_rows, n_components)
+        The training rows after the map, from which `predict` computes distances.
+    targets_ : ndarray of shape (n_rows,) or (n_rows, n_targets)
+    weights_ : ndarray of shape (n_rows,)
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import likewise as lw
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> mlkr = lw.MLKR(random_state=0).fit(X[:300], y[:300])
+    >>> mlkr.score(X[300:], y[300:]) > 0.4
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "auto",
+        n_references: int | None = 2048,
+        max_iter: int | None = None,
+        alpha: Any = "auto",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.n_references = n_references
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the map from rows and their numbers.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features)
+        y : array of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array of shape (n_rows,), optional
+            Weight of a row's error, and of the row in the predictions of others. A row of weight
+            zero is left out.
+        """
+        self._check_parameters()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            order="C",
+            ensure_min_samples=2,
+            multi_output=True,
+            y_numeric=True,
+        )
+        X, y, weights = rows_with_weight(X, y, sample_weight)
+        y = np.asarray(y, np.float64)
+        targets = y.reshape(len(y), -1)
+        spread = targets.std(axis=0)
+        constant = spread <= np.abs(targets).max(axis=0) * len(y) * np.finfo(np.float64).eps
+        targets = (targets - targets.mean(axis=0)) / np.where(constant, 1.0, spread)
+        problem = Problem(
+            X,
+            column_scale(X),
+            weights,
+            sign=1,
+            alpha=self._alpha(_PENALTY, len(y)),
+            order=lambda rows: (rows, np.arange(len(rows))),
+            objective=lambda rows: KernelRegression(targets[rows]),
+        )
+        self._minimize(problem, self._initial_map(X, None), problem)
+        self.embedding_ = np.asarray(X @ self.components_.T)
+        self.targets_, self.weights_ = y, weights
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the mean of the training rows' numbers, weighted by exp(−d²).
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features)
+        """
+        Z = self.transform(X)
+        distance, log_weights = Mahalanobis(1.0), np.log(self.weights_)
+        predicted = np.empty((len(Z), *self.targets_.shape[1:]))
+
+        def work(block: slice) -> None:
+            logits = distance.score(Z[block], self.embedding_) + log_weights
+            predicted[block] = softmax(logits, axis=1) @ self.targets_
+
+        size = max(1, _ELEMENTS_IN_BLOCK // len(self.targets_))
+        with limit_threads(self.n_jobs):
+            for_each(work, slices(len(Z), size))
+        return predicted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

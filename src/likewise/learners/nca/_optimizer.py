@@ -1,0 +1,270 @@
+"""Minimize the objective of NCA or MLKR: L-BFGS over few rows, Adam over samples of many."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise._progress import LongWork
+from likewise._threads import single_threaded_blas
+from likewise.learners.lmnn import LBFGS
+from likewise.learners.nca._objective import Objective, evaluate
+from likewise.learners.nca._rows import ColumnScale, StandardizedRows
+
+MAX_ROWS_FOR_LBFGS = 1000
+_LBFGS_STEPS, _ADAM_STEPS = 100, 200
+_LBFGS_TOL = 1e-5  # smallest decrease of the cost, as a share of it
+_ANCHORS_IN_STEP = 256
+_ANCHORS_FOR_SCALE, _REFERENCES_FOR_SCALE = 500, 2048
+_ANCHORS_FOR_OBJECTIVE = 2048
+# Scales to try, relative to one at which the median squared distance is 1, and the share by which
+# the best may be off.
+_SCALES = np.geomspace(0.1, 30, 7)
+_SCALE_TOL = 0.1
+_STEP_SIZE = 0.1  # of the root mean square of the initial map
+_DECAY, _SQUARE_DECAY = 0.9, 0.99
+_EPSILON = 1e-12
+
+
+class Sample(NamedTuple):
+    """References and their anchors.
+
+    Attributes
+    ----------
+    references : int array
+        Row numbers.
+    anchors : int array
+        Ascending positions in `references`.
+    """
+
+    references: np.ndarray
+    anchors: np.ndarray
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An objective over the rows of X.
+
+    Attributes
+    ----------
+    X : array or CSR of shape (n_rows, n_features)
+    scale : ColumnScale of X
+    weights : (n_rows,) array
+        Positive.
+    sign : {-1, 1}
+        −1 for an objective to maximize.
+    alpha : float
+        Weight of the penalty, the sum of squares of the map of standardized columns.
+    order : callable
+        Puts row numbers in the order that the objective needs, and returns them with the positions
+        of those that can be anchors.
+    objective : callable
+        Makes the objective of ordered references.
+    """
+
+    X: Any
+    scale: ColumnScale
+    weights: np.ndarray
+    sign: int
+    alpha: float
+    order: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    objective: Callable[[np.ndarray], Objective]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    def rows(self, references: np.ndarray, dtype: Any) -> StandardizedRows:
+        """Return standardized rows."""
+        return StandardizedRows(self.X[references], self.scale, dtype)
+
+    def penalty(self, L: np.ndarray) -> float:
+        """Return the penalty of a map."""
+        return float(self.alpha * np.sum(L[:, self.scale.varies] ** 2))
+
+    def cost_and_gradient(
+        self, objective: Objective, rows: StandardizedRows, sample: Sample, L: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Return what is minimized: the objective with its sign, and the penalty."""
+        weights = self.weights[sample.references]
+        value, gradient = evaluate(objective, rows, weights, sample.anchors, L)
+        gradient *= self.sign
+        gradient += 2 * self.alpha * self.scale.varies * L
+        return self.sign * value + self.penalty(L), gradient
+
+
+class Minimum(NamedTuple):
+    """Result of `minimize`."""
+
+    L: np.ndarray
+    objective: float
+    n_iter: int
+    history: list[dict[str, float]]
+
+
+def minimize(
+    problem: Problem,
+    L: np.ndarray,
+    n_references: int | None,
+    max_iter: int | None,
+    random: np.random.Generator,
+    label: str,
+) -> Minimum:
+    """Minimize from `L`, until L-BFGS has converged or Adam has taken its steps."""
+    few = problem.n_rows <= MAX_ROWS_FOR_LBFGS
+    n_steps = (_LBFGS_STEPS if few else _ADAM_STEPS) if max_iter is None else max_iter
+    maps = _lbfgs(problem, L) if few else _adam(problem, L, n_references, n_steps, random)
+    history: list[dict[str, float]] = []
+    started = perf_counter()
+    with LongWork(label, total=n_steps, unit="steps", partial_result="the map so far") as work:
+        for L, objective in maps:  # noqa: B020 (the map is replaced)
+            work.advance()
+            seconds = perf_counter() - started
+            history.append({"iteration": work.done, "objective": objective, "seconds": seconds})
+            if work.done == n_steps or work.interrupted:
+                break
+    return Minimum(L, _final_objective(problem, L, n_references, random), len(history), history)
+
+
+def _lbfgs(problem: Problem, L: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield the map and its objective after each step over all rows."""
+    sample = Sample(*problem.order(np.arange(problem.n_rows)))
+    rows = problem.rows(sample.references, np.float64)
+    objective = problem.objective(sample.references)
+    optimizer = LBFGS(lambda L: problem.cost_and_gradient(objective, rows, sample, L), L)
+    converged = False
+    while not converged:
+        before = optimizer.value
+        decreased = optimizer.step()
+        converged = not decreased or before - optimizer.value <= _LBFGS_TOL * max(abs(before), 1)
+        value = problem.sign * (optimizer.value - problem.penalty(optimizer.x))
+        yield optimizer.x, value
+
+
+def _adam(
+    problem: Problem,
+    L: np.ndarray,
+    n_references: int | None,
+    n_steps: int,
+    random: np.random.Generator,
+) -> Iterator[tuple[np.ndarray, float]]:
+    """Yield the map and the objective of a sample after each step (Kingma and Ba, 2015).
+
+    The gradient is exact for the sample, which is drawn anew for each step.
+    """
+    size = _STEP_SIZE * np.sqrt(np.mean(L**2))
+    mean, square = np.zeros_like(L), np.zeros_like(L)
+    samples = _samples(problem, n_references, random)
+    for step in range(n_steps):
+        sample, rows, objective = next(samples)
+        if len(sample.anchors) == 0:  # no two references share a class
+            yield L, np.nan
+            continue
+        cost, gradient = problem.cost_and_gradient(objective, rows, sample, L)
+        value = problem.sign * (cost - problem.penalty(L))
+        mean += (1 - _DECAY) * (gradient - mean)
+        square += (1 - _SQUARE_DECAY) * (gradient**2 - square)
+        unbiased = mean / (1 - _DECAY ** (step + 1))
+        deviation = np.sqrt(square / (1 - _SQUARE_DECAY ** (step + 1)))
+        annealed = size * (1 + np.cos(np.pi * step / n_steps)) / 2
+        L = L - annealed * unbiased / (deviation + _EPSILON)
+        yield L, value
+
+
+def _samples(
+    problem: Problem, n_references: int | None, random: np.random.Generator
+) -> Iterator[tuple[Sample, StandardizedRows, Objective]]:
+    """Yield samples of references, or all rows, and in them the anchors of a step."""
+    n_rows = problem.n_rows
+    if n_references is None or n_references >= n_rows:
+        references, anchors = problem.order(np.arange(n_rows))
+        rows, objective = problem.rows(references, np.float32), problem.objective(references)
+        while True:  # each row is an anchor once in an epoch
+            permuted = random.permutation(anchors)
+            for start in range(0, len(permuted), _ANCHORS_IN_STEP):
+                part = np.sort(permuted[start : start + _ANCHORS_IN_STEP])
+                yield Sample(references, part), rows, objective
+    while True:
+        sample = _draw(problem, n_references, _ANCHORS_IN_STEP, random)
+        rows = problem.rows(sample.references, np.float32)
+        yield sample, rows, problem.objective(sample.references)
+
+
+def _draw(
+    problem: Problem, n_references: int | None, n_anchors: int, random: np.random.Generator
+) -> Sample:
+    """Draw references without repetition, and anchors among them."""
+    if n_references is None or n_references >= problem.n_rows:
+        drawn = np.arange(problem.n_rows)
+    else:
+        drawn = random.choice(problem.n_rows, n_references, replace=False, shuffle=False)
+        drawn.sort()
+    references, anchors = problem.order(drawn)
+    if len(anchors) > n_anchors:
+        anchors = np.sort(random.choice(anchors, n_anchors, replace=False))
+    return Sample(references, anchors)
+
+
+def _final_objective(
+    problem: Problem, L: np.ndarray, n_references: int | None, random: np.random.Generator
+) -> float:
+    """Return the objective over all rows where they are few, else over a sample of them."""
+    few = problem.n_rows <= MAX_ROWS_FOR_LBFGS
+    sample = _draw(problem, None if few else n_references, _ANCHORS_FOR_OBJECTIVE, random)
+    if len(sample.anchors) == 0:
+        return np.nan
+    rows = problem.rows(sample.references, np.float64 if few else np.float32)
+    weights = problem.weights[sample.references]
+    objective = problem.objective(sample.references)
+    return evaluate(objective, rows, weights, sample.anchors, L, gradient=False)[0]
+
+
+def best_scale(problem: Problem, L: np.ndarray, random: np.random.Generator) -> float:
+    """Return the factor of the map at which the objective is best, over a sample of anchors."""
+    sample = _draw(problem, _REFERENCES_FOR_SCALE, _ANCHORS_FOR_SCALE, random)
+    references, anchors = sample
+    if len(anchors) == 0:
+        return 1.0
+    weights = problem.weights[references]
+    with single_threaded_blas():
+        Z = problem.rows(references, np.float64).mapped(L)
+        squares = np.einsum("ij,ij->i", Z, Z)
+        negated = 2 * (Z[anchors] @ Z.T) - squares - squares[anchors, None]
+        np.minimum(negated, 0, out=negated)
+    itself = np.arange(len(anchors)), anchors
+    typical = -np.median(negated)
+    if not typical > 0:
+        return 1.0
+    objective, log_weights = problem.objective(references), np.log(weights)
+
+    def cost(log_scale: float) -> float:
+        logits = negated * np.exp(2 * log_scale) + log_weights
+        logits[itself] = -np.inf
+        return problem.sign * float(objective.weigh(logits, anchors, weights[anchors]).sum())
+
+    grid = np.log(_SCALES / np.sqrt(typical))
+    best = int(np.argmin([cost(point) for point in grid]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    return float(np.exp(_golden_section(cost, low, high, _SCALE_TOL)))
+
+
+def _golden_section(
+    function: Callable[[float], float], low: float, high: float, tol: float
+) -> float:
+    """Return a minimum of a function within an interval, to within `tol`."""
+    ratio = (np.sqrt(5) - 1) / 2
+    inner = [high - ratio * (high - low), low + ratio * (high - low)]
+    values = [function(point) for point in inner]
+    while high - low > tol:
+        if values[0] <= values[1]:
+            high, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = high - ratio * (high - low)
+            values[0] = function(inner[0])
+        else:
+            low, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = low + ratio * (high - low)
+            values[1] = function(inner[1])
+    return (low + high) / 2
