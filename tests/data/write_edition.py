@@ -67,6 +67,8 @@ def models() -> dict[str, Any]:
         "RidgeSimilarity": lw.RidgeSimilarity(random_state=0).fit_relevance(relevance, queries, X),
         "RidgeBelief": lw.learners.RidgeBelief.learned(X[:20], X[20:40], np.eye(4), alpha=3.0),
         "LMNN": lw.LMNN(max_iter=20).fit(X, y),
+        "NCA": lw.NCA(max_iter=9, random_state=0).fit(X, y),
+        "MLKR": lw.MLKR(max_iter=9, random_state=0).fit(X, X[:, 0] * X[:, 1]),
         "SiLA": lw.SiLA(n_epochs=3).fit(np.abs(X), y),
         "sila-one-vs-rest": lw.SiLA(n_epochs=3, protocol="one_vs_rest").fit(np.abs(X), y),
         "SimilarityClassifier": lw.SimilarityClassifier(learner=lw.LMNN(max_iter=9)).fit(X, y),

@@ -36,6 +36,12 @@ def learn(X: np.ndarray, y: list[str]) -> lw.Similarity:
     learner = lw.LMNN(n_neighbors=3, c=0.1)
     lw.SimilarityClassifier(learner=learner).fit(X, y)
     lw.SimilarityClassifier(learner=lw.SiLA("symmetric", norm="dice", tail=5)).fit(X, y)
+    nca = lw.NCA(2, objective="accuracy", n_references=None, alpha=0.1, random_state=0)
+    assert_type(nca.fit(X, y, sample_weight=np.ones(len(X))), lw.NCA)
+    assert_type(nca.transform(X), np.ndarray)
+    mlkr = lw.MLKR(init="pca", alpha="auto").fit(X, X[:, 0])
+    assert_type(mlkr, lw.MLKR)
+    assert_type(mlkr.predict(X), np.ndarray)
     learned: lw.Similarity = learner.fit(X, y).similarity_
     return learned
 

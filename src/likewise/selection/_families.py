@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from likewise._validation import unknown_name
 from likewise.classifiers import DBoost, SimilarityClassifier, SimilarityFeatureClassifier
-from likewise.learners import AROMA, LMNN, OASIS, SiLA
+from likewise.learners import AROMA, LMNN, NCA, OASIS, SiLA
 
 Kind: TypeAlias = Literal["baseline", "learned", "reference"]
 Settings: TypeAlias = Mapping[str, Any]
@@ -145,6 +145,21 @@ FAMILIES: tuple[Family, ...] = (
         kernels=(*_SEARCH, *_LMNN, "class_energies"),
         # measured on 1000 digits of 784 pixels: 0.6 s instead of minutes
         wide={"n_components": 30, "init": "pca", "max_iter": 30},
+    ),
+    Family(
+        "nca",
+        "NCA",
+        "learned",
+        "a Mahalanobis distance from labels, by the probability of a neighbor of the same class",
+        _learned(NCA),
+        (
+            {"scale": "standard", "n_neighbors": 3},
+            {"scale": "standard", "n_neighbors": 3, "objective": "accuracy"},
+            {"scale": "standard", "n_neighbors": 9},
+            {"scale": "none", "n_neighbors": 3},
+        ),
+        kernels=_SEARCH,
+        wide={"n_components": 30},
     ),
     Family(
         "aroma",

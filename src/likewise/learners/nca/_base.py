@@ -10,13 +10,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import limit_threads, single_threaded_blas
-from likewise._validation import check_number, check_whole_number, is_sparse, sample_rows
+from likewise._validation import (
+    check_choice,
+    check_number,
+    check_whole_number,
+    is_sparse,
+    sample_rows,
+)
 from likewise.learners.lmnn import starting_map
 from likewise.learners.nca._optimizer import Problem, best_scale, minimize
 from likewise.similarities import Mahalanobis
 from likewise.supervision import check_weights
 
 FLOATS = [np.float64, np.float32]
+_INITS = ("auto", "identity", "pca", "lda")
 _ROWS_FOR_PCA = 10_000
 
 
@@ -64,12 +71,15 @@ class SoftNeighborLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if self.warm_start and hasattr(self, "components_"):
             return np.asarray(starting_map(X, None, self.components_, self.n_components))
         init = self.init
-        if isinstance(init, str) and init == "auto":
+        if not isinstance(init, str):
+            return np.asarray(starting_map(X, labels, init, self.n_components))
+        check_choice(init, "init", _INITS)
+        if init == "auto":
             few = self.n_components is not None and self.n_components < min(X.shape)
             init = "pca" if few else "identity"
-        if isinstance(init, str) and init == "pca":
+        if init == "pca":
             X = X[sample_rows(X.shape[0], _ROWS_FOR_PCA)]
-        if is_sparse(X) and isinstance(init, str) and init != "identity":
+        if is_sparse(X) and init != "identity":
             return _sparse_axes(X, init, self.n_components)
         return np.asarray(starting_map(X, labels, init, self.n_components))
 

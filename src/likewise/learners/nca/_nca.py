@@ -1,5 +1,6 @@
 """Neighborhood components analysis: a map whose random neighbors share the class of a row."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -9,11 +10,19 @@ from sklearn.utils.validation import validate_data
 
 from likewise._validation import check_choice, check_classes
 from likewise.learners.nca._base import FLOATS, SoftNeighborLearner, rows_with_weight
-from likewise.learners.nca._objective import ClassAccuracy, ClassLikelihood, has_mate
+from likewise.learners.nca._objective import (
+    ClassAccuracy,
+    ClassLikelihood,
+    Objective,
+    has_mate,
+)
 from likewise.learners.nca._optimizer import Problem
 from likewise.learners.nca._rows import column_scale
 
-_OBJECTIVES = {"likelihood": ClassLikelihood, "accuracy": ClassAccuracy}
+_OBJECTIVES: dict[str, Callable[[np.ndarray], Objective]] = {
+    "likelihood": ClassLikelihood,
+    "accuracy": ClassAccuracy,
+}
 _PENALTY = 2.0  # divided by the number of rows
 
 

@@ -169,7 +169,8 @@ def evaluate(
         Z = rows.mapped(L)
     squares = np.einsum("ij,ij->i", Z, Z)
     if squares.max() > _MAX_SQUARE_IN_SINGLE:
-        Z, squares = Z.astype(np.float64), squares.astype(np.float64)
+        Z = Z.astype(np.float64)
+        squares = np.einsum("ij,ij->i", Z, Z)
     weights = weights.astype(Z.dtype, copy=False)
     offsets = squares - np.log(weights)
     n_shares = int(np.clip(len(anchors) // _MIN_ANCHORS_IN_SHARE, 1, _MAX_SHARES))
