@@ -120,7 +120,8 @@ def minimize(
     history: list[dict[str, float]] = []
     started = perf_counter()
     with LongWork(label, total=n_steps, unit="steps", partial_result="the map so far") as work:
-        for L, objective in maps:
+        for found, objective in maps:
+            L = found
             work.advance()
             seconds = perf_counter() - started
             history.append({"iteration": work.done, "objective": objective, "seconds": seconds})
