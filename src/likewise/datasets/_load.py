@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from likewise._validation import check_choice
+from likewise._validation import check_choice, did_you_mean
 from likewise.datasets import _folder
 from likewise.datasets._generated import balance, blobs_and_line, circle
 from likewise.datasets._layout import read_dataset
@@ -174,9 +173,8 @@ def unavailable(name: str, *files: str, hint: str = "") -> DatasetUnavailableErr
 
 
 def _unknown(name: str) -> DatasetUnavailableError:
-    nearest = get_close_matches(name, names(), n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    return unavailable(name, _FILES.get(name, f"{name}.npz"), hint=hint)
+    file = _FILES.get(name, f"{name}.npz")
+    return unavailable(name, file, hint=did_you_mean(name, names()))
 
 
 def _folder_sets() -> dict[str, str]:

@@ -13,6 +13,7 @@ from likewise._files import check_place, write_npy
 from likewise._progress import LongWork, show_progress
 from likewise._threads import limit_threads
 from likewise._validation import (
+    FLOATS,
     Rows,
     check_choice,
     check_labels,
@@ -33,7 +34,6 @@ from likewise.similarities import (
     underlying_similarity,
 )
 
-_FLOATS = [np.float64, np.float32]
 _LANDMARKS_CHECKED = 50
 _SELECT = ("random", "kmeans++", "per_class")
 _UNLABELED = -1  # scikit-learn's convention
@@ -168,7 +168,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             raise ValueError(f"out must be an .npy file, but {out} was given.")
         backend = current_backend()
         if backend is not None and self.similarity_.takes == "rows":
-            rows = validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+            rows = validate_rows(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
             with show_progress(self.verbose):
                 return backend.transform(transform_block, rows, self, self.n_features_out_, out)
         features = self._features(X)
@@ -248,7 +248,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         if self._is_remote(X, compared):
             return self._check_remote_rows(validate_rows(self, X))
         sparse = "csr" if compared.takes == "rows" else False
-        rows = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, reset=reset)
+        rows = validate_data(self, X, accept_sparse=sparse, dtype=FLOATS, reset=reset)
         return compared.check_queries(rows, "X")
 
     def _ranks(self) -> bool:

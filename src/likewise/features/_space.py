@@ -10,10 +10,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import limit_threads
-from likewise._validation import check_number, check_square, check_whole_number, n_rows, take
+from likewise._validation import (
+    FLOATS,
+    check_number,
+    check_square,
+    check_whole_number,
+    n_rows,
+    take,
+)
 from likewise.similarities import Similarity, as_similarity, dissimilarities
-
-_FLOATS = [np.float64, np.float32]
 
 
 class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -140,10 +145,10 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _check_rows(self, X: Any, base: Similarity, *, reset: bool = False) -> Any:
         if base.takes == "rows":
-            X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=reset)
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
         elif base.takes == "matrix":
             # only some columns are read, and checked then
-            return validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=reset)
+            return validate_data(self, X, dtype=FLOATS, reset=reset, ensure_all_finite=reset)
         return base.check_queries(X, "X")
 
     @property

@@ -252,9 +252,7 @@ class Index(IndexReader):
             The measurements and the choice; if no effort reaches the recall, the most thorough one,
             with a warning.
         """
-        target = check_number(recall, "recall", minimum=0.0, exclusive=True)
-        if target > 1:
-            raise ValueError(f"recall must be at most 1, but {recall} was given.")
+        target = check_number(recall, "recall", minimum=0.0, exclusive=True, maximum=1)
         k = check_whole_number(k, "k")
         tuning, self.n_candidates = tune(self._snapshot, target, queries, k)
         if not tuning.reached:

@@ -44,6 +44,8 @@ class Mahalanobis(Foldable):
     array([[1]])
     """
 
+    has_distance = True
+    is_symmetric = True
     L: np.ndarray
 
     def __init__(self, L: ArrayLike) -> None:
@@ -59,16 +61,6 @@ class Mahalanobis(Foldable):
     def n_features(self) -> int | None:
         """Width of the rows; None for any width."""
         return self.L.shape[-1] if self.L.ndim else None
-
-    @property
-    def has_distance(self) -> bool:
-        """Always true."""
-        return True
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Always true."""
-        return True
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
         """Return −d² of every query with every item, as an (n_queries, n_items) array."""

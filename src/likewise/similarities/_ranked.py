@@ -12,6 +12,7 @@ from likewise._progress import LongWork
 from likewise._threads import for_each, slices
 from likewise._validation import (
     Rows,
+    check_bool,
     check_choice,
     check_rows,
     check_same_length,
@@ -73,6 +74,7 @@ class Ranked(Wrapped):
     array([[ 1. ,  0. , -0.5]])
     """
 
+    is_symmetric = False
     S: Any
     similarity: Similarity
     transductive: bool
@@ -86,8 +88,7 @@ class Ranked(Wrapped):
         ties: Ties = "min",
     ) -> None:
         base = as_similarity(similarity)
-        if not isinstance(transductive, bool):
-            raise TypeError(f"transductive must be True or False, but {transductive!r} was given.")
+        check_bool(transductive, "transductive")
         sample = None if S is None else _frozen(base.check_items(S, "S"))
         object.__setattr__(self, "S", sample)
         object.__setattr__(self, "similarity", base)
@@ -102,11 +103,6 @@ class Ranked(Wrapped):
         kind = ", transductive" if self.transductive else ""
         ties = "" if self.ties == "min" else f", ties={self.ties!r}"
         return f"Ranked({size}, {self.similarity!r}{kind}{ties})"
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Always false."""
-        return False
 
     def fitted(self, X: Any) -> "Ranked":
         """Return this with up to 200 of the training objects as its sample, if it has none."""

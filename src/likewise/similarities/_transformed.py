@@ -3,12 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from likewise._validation import Rows
-from likewise.similarities._base import Similarity
+from likewise.similarities._base import Similarity, Takes
 from likewise.similarities._convert import as_similarity
 from likewise.similarities._search import BlockScorer, Scorer
 
@@ -19,7 +19,7 @@ class Wrapped(Similarity):
     similarity: Similarity
 
     @property
-    def takes(self) -> Literal["rows", "objects", "matrix"]:
+    def takes(self) -> Takes:
         """As the underlying similarity."""
         return self.similarity.takes
 

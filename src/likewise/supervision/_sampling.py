@@ -124,8 +124,7 @@ class RelevanceTriplets:
 
         grades = check_relevance(relevance)
         check_choice(negatives, "negatives", ("unjudged", "judged"))
-        if check_number(hard, "hard", minimum=0) > 1:
-            raise ValueError(f"hard must be at most 1, but {hard} was given.")
+        check_number(hard, "hard", minimum=0, maximum=1)
         self._hard = hard
         self._judged_only = negatives == "judged"
         self._n_items = grades.shape[1]

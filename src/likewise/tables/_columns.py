@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._validation import (
+    FLOATS,
     check_choice,
     check_rows,
     check_whole_number,
@@ -195,7 +196,7 @@ class Columns(TransformerMixin, BaseEstimator):
             X,
             reset=reset,
             accept_sparse="csr",
-            dtype=[np.float64, np.float32],
+            dtype=FLOATS,
             ensure_all_finite="allow-nan",
         )
 

@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import single_threaded_blas
-from likewise._validation import Rows, check_choice, check_classes, check_number, check_rows
+from likewise._validation import (
+    FLOATS,
+    Rows,
+    check_bool,
+    check_choice,
+    check_classes,
+    check_number,
+    check_rows,
+)
 from likewise.learners._initial_form import initial_form
 from likewise.learners.ridge._closed_form import (
     Directions,
@@ -133,7 +141,7 @@ class RidgeSimilarity(BaseEstimator):
         sample_weight : array of shape (n_rows,), optional
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
         check_classification_targets(y)
         classes = check_classes(y)[1]
         weights = check_weights(sample_weight, y, "y")
@@ -234,7 +242,7 @@ class RidgeSimilarity(BaseEstimator):
     def score(self, X: Any, y: Any) -> float:
         """Return the mean average precision of each row as a query among the others."""
         check_is_fitted(self, "similarity_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return mean_average_precision(self.similarity_, X, y)
 
     def _fit_judgments(
@@ -294,8 +302,7 @@ class RidgeSimilarity(BaseEstimator):
             if isinstance(self.alpha, str):
                 raise ValueError(f"alpha must be 'auto' or a number, but {self.alpha!r} was given.")
             check_number(self.alpha, "alpha", minimum=0, exclusive=True)
-        if not isinstance(self.normalize, bool | np.bool_):
-            raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
+        check_bool(self.normalize, "normalize")
 
     def _sides(self, queries: Any, items: Any) -> tuple[Rows, Rows]:
         self._check_parameters()

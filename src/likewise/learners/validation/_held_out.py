@@ -49,8 +49,6 @@ class HeldOutRelevance:
         Items that are relevant to a training query.
     queries, items : rows, optional
         Needed to evaluate similarities.
-    find : callable, optional
-        From a similarity, rows of queries and of items, and k to `Matches`.
     same : bool, default=False
         Whether the items are the queries, which then do not find themselves.
     """
@@ -65,7 +63,6 @@ class HeldOutRelevance:
         seen: np.ndarray,
         queries: Rows = None,
         items: Rows = None,
-        find: Callable[[Bilinear, Rows, Rows, int], Matches] | None = None,
         *,
         same: bool = False,
     ) -> None:
@@ -77,15 +74,14 @@ class HeldOutRelevance:
         self._rows, self._columns = rows[relevant], part.indices[relevant]
         self._grades, self._seen = part.data[relevant], seen[self._columns]
         self.held, self._n_items, self._same = held, grades.shape[1], same
-        self._queries, self._items, self._find = queries, items, find
+        self._queries, self._items = queries, items
 
     def __call__(self, similarity: Bilinear) -> np.ndarray:
         """Return nDCG@10 of every query."""
-        assert self._find is not None
         n_relevant = np.bincount(self._rows, minlength=1).max()
         k = min(CUT_OFF + int(n_relevant) + self._same, self._n_items)
-        ids = self._find(similarity, take(self._queries, self.held), self._items, k).ids
-        ids = ids.astype(np.int64)
+        matches = similarity.neighbors(take(self._queries, self.held), self._items, k)
+        ids = matches.ids.astype(np.int64)
         # An item that is not among the first k is below the cut-off.
         is_match = ids[self._rows] == self._columns[:, None]
         ranks = np.where(is_match.any(axis=1), is_match.argmax(axis=1), self._n_items)
