@@ -27,7 +27,7 @@ from likewise._validation import (
     take,
 )
 from likewise.metrics import majority_votes
-from likewise.similarities import Matches, Similarity, as_objects, as_similarity
+from likewise.similarities import Matches, Similarity, as_objects, as_similarity, set_input_tags
 from likewise.supervision import target_neighbors
 
 # A block of distances to all training rows should stay well within memory.
@@ -326,12 +326,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
             tags.input_tags.positive_only = learner_tags.positive_only
             return tags
         needs_presence = getattr(base, "norm", None) in ("dice", "jaccard")
-        tags.input_tags.sparse = base.takes == "rows"
-        tags.input_tags.pairwise = base.takes == "matrix"
-        tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
-        tags.input_tags.positive_only = needs_presence or (
-            base.takes == "matrix" and base.has_distance
-        )
+        set_input_tags(tags, base)
+        tags.input_tags.positive_only |= needs_presence
         tags.classifier_tags.poor_score = needs_presence  # on the blobs of scikit-learn's checks
         return tags
 

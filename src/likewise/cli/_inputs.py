@@ -134,7 +134,5 @@ def typed_row(columns: Any, text: str) -> Any:
             return pyarrow.table({key: [value] for key, value in json.loads(text).items()})
         except (ValueError, AttributeError) as error:
             raise UsageError(f"--query is not a JSON object: {error}.") from error
-    texts = [block["columns"][0] for block in columns.blocks_ if block["kind"] == "text"]
-    if columns.columns_ == texts and len(texts) == 1:
-        return pyarrow.table({texts[0]: [text]})
-    return None
+    name = columns.text_column
+    return None if name is None else pyarrow.table({name: [text]})

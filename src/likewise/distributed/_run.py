@@ -145,9 +145,8 @@ class ClusterRun:
         self._executor = executor
         self._n_rounds, self._shard_size, self._checkpoint = n_rounds, shard_size, checkpoint
 
-    def is_remote(self, rows: Any) -> bool:
-        """Tell whether rows are a path, a Dask array or the like, and not in memory."""
-        return is_remote(rows)
+    is_remote = staticmethod(is_remote)
+    labels = staticmethod(load_labels)
 
     def rows(self, rows: Any, name: str, n_features: int | None = None) -> RowBlocks:
         """Return checked rows in the form in which workers read them."""
@@ -158,10 +157,6 @@ class ClusterRun:
             raise ValueError(f"{name} has {blocks.shape[1]} columns, but {n_features} are needed.")
         blocks.check_finite()
         return blocks
-
-    def labels(self, y: Any, name: str) -> np.ndarray:
-        """Return labels as an array in memory."""
-        return load_labels(y, name)
 
     def share(self, value: Any) -> Handle:
         """Return a handle to a value, which every worker can read."""
@@ -187,30 +182,9 @@ class ClusterRun:
         )
         return _search.as_matches(list(parts))
 
-    def search(
-        self,
-        similarity: Similarity,
-        queries: Any,
-        items: Any,
-        k: int,
-        function: Callable[..., Any],
-        arguments: Callable[[slice], tuple[Any, ...]],
-        *,
-        exclude_self: bool = False,
-        block_size: int | None = None,
-    ) -> Iterator[Any]:
-        """Yield ``function(matches, *arguments(block))`` for each block of queries, in order."""
-        return _search.search(
-            self._executor,
-            similarity,
-            queries,
-            items,
-            k,
-            function,
-            arguments,
-            exclude_self=exclude_self,
-            block_size=block_size,
-        )
+    def search(self, *arguments: Any, **options: Any) -> Iterator[Any]:
+        """Search in blocks; see `likewise._execution.Backend.search`."""
+        return _search.search(self._executor, *arguments, **options)
 
     def map_rows(self, function: Callable[..., Any], rows: Any, *shared: Any) -> Iterator[Any]:
         """Yield ``function(block of rows, *shared)`` for each block, in order."""

@@ -1,6 +1,7 @@
 """Distances to prototypes as features, for any classifier of vectors."""
 
 import warnings
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from likewise._validation import (
     n_rows,
     take,
 )
-from likewise.similarities import Similarity, as_similarity, dissimilarities
+from likewise.similarities import Similarity, as_similarity, dissimilarities, set_input_tags
 
 
 class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -157,12 +158,6 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        try:
-            base = self._similarity()
-        except (TypeError, ValueError):
-            return tags  # `fit` reports the error
-        tags.input_tags.sparse = base.takes == "rows"
-        tags.input_tags.pairwise = base.takes == "matrix"
-        tags.input_tags.positive_only = base.takes == "matrix" and base.has_distance
-        tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
+        with suppress(TypeError, ValueError):  # `fit` reports the error
+            set_input_tags(tags, self._similarity())
         return tags

@@ -5,7 +5,12 @@ from likewise.similarities._base import Foldable, Metric, Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._blocks import BlockSimilarity, Distance
 from likewise.similarities._columns import DissimilarityColumns, dissimilarities, exact_scores
-from likewise.similarities._convert import as_similarity, from_callable, from_distance
+from likewise.similarities._convert import (
+    as_similarity,
+    from_callable,
+    from_distance,
+    set_input_tags,
+)
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import Function
 from likewise.similarities._mahalanobis import Mahalanobis
@@ -21,6 +26,7 @@ from likewise.similarities._ranked import Ranked, similarity_among, underlying_s
 from likewise.similarities._rows import (
     frozen_map,
     inverse_lengths,
+    join_columns,
     lengths,
     map_rows,
     paired_products,
@@ -72,6 +78,7 @@ __all__ = [
     "from_distance",
     "frozen_map",
     "inverse_lengths",
+    "join_columns",
     "lengths",
     "map_rows",
     "merge_best",
@@ -80,6 +87,7 @@ __all__ = [
     "products",
     "ratio",
     "rounding_bound",
+    "set_input_tags",
     "similarity_among",
     "steady_map",
     "sums",

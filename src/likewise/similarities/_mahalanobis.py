@@ -14,6 +14,7 @@ from likewise.similarities._rows import (
     common_dtype,
     described,
     frozen_map,
+    join_columns,
     map_rows,
     one_row_each,
     paired_products,
@@ -120,14 +121,14 @@ class Mahalanobis(Foldable):
         mapped = self._fold(Q, "Q")
         if self._served_by(metric) == "euclidean":
             return mapped
-        return _with_column(mapped, np.ones(mapped.shape[0]))
+        return join_columns(mapped, np.ones((mapped.shape[0], 1), mapped.dtype))
 
     def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
         """Return Lp; for an inner-product index (Lp, −|Lp|²/2)."""
         mapped = self._fold(P, "P")
         if self._served_by(metric) == "euclidean":
             return mapped
-        return _with_column(mapped, -paired_products(mapped, mapped) / 2)
+        return join_columns(mapped, -paired_products(mapped, mapped)[:, None] / 2)
 
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
         """Convert Euclidean distances, or inner products, of folded rows to −d²."""
@@ -189,12 +190,3 @@ def _difference(Q: Rows, P: Rows) -> Rows:
     if is_sparse(Q) and is_sparse(P):
         return (Q - P).tocsr()
     return np.asarray(to_dense(Q) - to_dense(P))
-
-
-def _with_column(rows: Rows, column: np.ndarray) -> Rows:
-    column = column[:, None].astype(rows.dtype)
-    if is_sparse(rows):
-        from scipy.sparse import csr_array, hstack
-
-        return hstack([rows, csr_array(column)], format="csr")
-    return np.concatenate([rows, column], axis=1)

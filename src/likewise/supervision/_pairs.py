@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from likewise._validation import Rows, check_labels
-from likewise.supervision._triplets import check_weights
+from likewise.supervision._triplets import check_row_numbers, check_weights
 
 
 def relevance_from_pairs(
@@ -14,25 +14,13 @@ def relevance_from_pairs(
     """Return grades, 1 for similar pairs and a stored 0 for dissimilar ones, and weights."""
     from scipy.sparse import csr_array
 
-    array = np.asarray(pairs)
-    if array.ndim != 2 or array.shape[1] != 2 or len(array) == 0:
-        raise ValueError(
-            f"pairs must have two columns (query, item) and at least one row, but has shape "
-            f"{array.shape}."
-        )
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"pairs must hold whole row numbers, but {array.dtype} was given.")
-    for column, rows, name in ((0, queries, "queries"), (1, items, "items")):
-        outside = array[:, column][(array[:, column] < 0) | (array[:, column] >= rows.shape[0])]
-        if len(outside):
-            raise ValueError(
-                f"pairs points at row {outside[0]}, but {name} has {rows.shape[0]} rows."
-            )
+    columns = "two columns (query, item)"
+    array = check_row_numbers(pairs, "pairs", 2, columns, queries, items)
     labels = check_labels(y, "y", array, "pairs")
     if not np.isin(labels, (-1, 0, 1)).all():
         raise ValueError("y must hold 1 for similar pairs and −1 or 0 for dissimilar ones.")
     shape = queries.shape[0], items.shape[0]
-    keys = array[:, 0].astype(np.int64) * shape[1] + array[:, 1]
+    keys = array[:, 0] * shape[1] + array[:, 1]
     keys, first, pair_of = np.unique(keys, return_index=True, return_inverse=True)
     similar = (labels > 0).astype(np.float64)
     if not similar.any():

@@ -23,7 +23,6 @@ from likewise._validation import (
 )
 from likewise.learners._initial_form import initial_form
 from likewise.learners.ridge._closed_form import (
-    Directions,
     label_form,
     label_path,
     offset_directions,
@@ -45,7 +44,7 @@ from likewise.learners.validation import (
     mean_average_precision,
     start_kept_message,
 )
-from likewise.similarities import Bilinear, ItemOffsets, check_item_ids, to_unit_length
+from likewise.similarities import Bilinear, check_item_ids, to_unit_length
 from likewise.supervision import (
     check_relevance,
     check_triplets,
@@ -98,11 +97,8 @@ class RidgeSimilarity(BaseEstimator):
     alpha_ : float
         The chosen penalty; infinity if the start was kept.
     validation_ : dict
-        ``"overall"``, ``"seen"`` and ``"new"``, each (start, learned, error, n): means over
-        held-out queries, the standard error of their difference, and the number of queries, for
-        all items, for items seen in training and for new items. ``"published"`` is False if the
-        start was kept; ``"measure"``, ``"alpha"`` and ``"gamma"`` are the measure and the
-        candidate.
+        ``"overall"``, ``"seen"``, ``"new"``, ``"measure"`` and ``"published"`` as in `AROMA`;
+        ``"alpha"`` and ``"gamma"`` are the candidate.
 
     Examples
     --------
@@ -172,11 +168,7 @@ class RidgeSimilarity(BaseEstimator):
         ----------
         relevance : sparse matrix or array of shape (n_queries, n_items)
             Grades, above 0 where an item is relevant.
-        queries : array or CSR of shape (n_queries, n_query_features)
-        items : array or CSR of shape (n_items, n_item_features), optional
-            The queries themselves by default.
-        weights : sparse matrix or array of the shape of `relevance`, optional
-            Weight of each judgment, such as `supervision.position_weights` of clicks.
+        queries, items, weights : as in `AROMA.fit_relevance`
         item_ids : sequence of int or str, optional
             Ids of the items in `offsets_`; row numbers by default.
         offsets : bool, default=True
@@ -200,12 +192,8 @@ class RidgeSimilarity(BaseEstimator):
 
         Parameters
         ----------
-        pairs : int array of shape (n_pairs, 2)
-            Row numbers (query, item).
-        y : array of shape (n_pairs,)
-            1 or True for similar; −1, 0 or False for dissimilar.
-        queries, items, item_ids, offsets : as in `fit_relevance`
-        weights : array of shape (n_pairs,), optional
+        pairs, y, queries, items, weights : as in `AROMA.fit_pairs`
+        item_ids, offsets : as in `fit_relevance`
         """
         Q, P = self._sides(queries, items)
         judgments = RelevanceJudgments(*relevance_from_pairs(pairs, y, weights, Q, P))
@@ -269,7 +257,7 @@ class RidgeSimilarity(BaseEstimator):
                     directions = offset_directions(judgments.grades, Q, start)
         self.n_features_in_ = Q.shape[1]
         self._publish(verdict, judgments.measure, W, alpha, gamma, dtype, stacklevel=4)
-        self.offsets_ = None if directions is None else _item_offsets(directions, ids, gamma)
+        self.offsets_ = None if directions is None else directions.offsets(ids, gamma)
         return self
 
     def _publish(
@@ -332,13 +320,3 @@ def _check_ids(item_ids: Any, n_items: int) -> Sequence[Any]:
     if len(ids) != n_items:
         raise ValueError(f"item_ids has {len(ids)} entries, but there are {n_items} items.")
     return ids
-
-
-def _item_offsets(directions: Directions, ids: Sequence[Any], gamma: float) -> ItemOffsets:
-    return ItemOffsets(
-        tuple(ids[row] for row in directions.rows.tolist()),
-        directions.directions.astype(np.float32),
-        directions.counts,
-        gamma,
-        directions.center,
-    )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from likewise import kernels
+from likewise._threads import slices
 from likewise._validation import Rows, check_number, check_rows, is_sparse
 from likewise.similarities._blocks import Distance, NamePair
 
@@ -106,8 +107,7 @@ class TangentDistance(_PixelDistance):
         """Return smoothed images with their orthonormal tangents: (n, 1 + 7, n_pixels)."""
         shape = self._image_shape(X.shape[1])
         prepared = np.empty((len(X), 1 + _N_TANGENTS, X.shape[1]))
-        for start in range(0, len(X), _IMAGES_AT_A_TIME):
-            part = slice(start, start + _IMAGES_AT_A_TIME)
+        for part in slices(len(X), _IMAGES_AT_A_TIME):
             images = X[part].reshape(-1, *shape).astype(np.float64)
             prepared[part] = _with_tangents(images, self.smoothing)
         return prepared
