@@ -9,6 +9,7 @@ from sklearn.metrics import ndcg_score
 
 import likewise as lw
 from likewise.datasets import load_retrieval
+from likewise.selection import select_triplets
 
 FILES = ("--queries", "q.npy", "--items", "p.npy", "--triplets", "t.npy")
 
@@ -143,3 +144,38 @@ def test_real_queries_that_were_never_learned_from_lose_nothing(run, collection)
     if name == "scifact_minilm":  # documents are asked for again: there is much to learn
         assert found["chosen"] == "ridge"
         assert saved > start + 0.1
+
+
+def test_hard_comparisons_improve_the_ranking_of_other_queries(data_dir):
+    """Farther items are among the first fifty by cosine; four splits of the queries."""
+    data = load_retrieval("cranfield")
+    relevance = data.relevance.tocsr()
+    Q, P = _as_vectors(data)
+    cosine = lw.as_similarity("cosine").score(Q, P)
+    gains = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(np.flatnonzero(np.diff(relevance.indptr)))
+        test, triplets = order[:75], []
+        for query in order[75:]:
+            relevant = relevance[query].indices
+            first = np.setdiff1d(np.argsort(-cosine[query])[:50], relevant)
+            triplets += [
+                (query, closer, farther)
+                for closer in relevant
+                for farther in rng.choice(first, 5, replace=False)
+            ]
+        selection = select_triplets(rng.permutation(triplets), Q, P, learners=["ridge"])
+        gains.append(np.zeros(len(test)))
+        if selection.chosen != "start":
+            stored = selection.estimator.offsets_.apply(range(len(P)), P)
+            learned = selection.estimator.similarity_.score(Q[test], stored)
+            gains[-1] += _ndcg(relevance[test], learned) - _ndcg(relevance[test], cosine[test])
+    assert np.mean(gains) > 0
+    for gain in gains:  # of 75 queries, so chance moves it
+        assert gain.mean() > -2 * gain.std(ddof=1) / np.sqrt(len(gain))
+
+
+def _ndcg(relevance, scores):
+    grades = relevance.toarray()
+    return np.array([ndcg_score(grades[[row]], scores[[row]], k=10) for row in range(len(grades))])

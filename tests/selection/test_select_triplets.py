@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.metrics import ndcg_score
 
 import likewise as lw
 from likewise.selection import judge_triplets, select_triplets
@@ -175,6 +176,44 @@ def test_random_comparisons_leave_the_start(seed):
     start, learned, _, _ = found.validation["overall"]
     assert f"{start:.3f}" in found.verdict
     assert f"{learned:.3f}" in found.verdict
+
+
+@pytest.mark.parametrize("learner", ["aroma", "oasis"])
+def test_the_right_order_does_not_suffice_where_the_ranking_of_all_items_falls(learner, rng):
+    n = 150
+    topics = rng.normal(size=(n, 4))
+    Q = np.column_stack([topics, np.ones(n), np.zeros(n)])
+
+    def items(topics, trait):
+        return np.column_stack([topics, np.zeros(len(topics)), np.full(len(topics), trait)])
+
+    # The trait tells closer from farther items; items that are never compared have more of it.
+    closer, farther = (
+        items(topics + 0.3 * rng.normal(size=topics.shape), trait) for trait in (0.2, -0.2)
+    )
+    P = np.vstack([closer, farther, items(rng.normal(size=(300, 4)), 3.0)])
+    query = np.arange(n)
+    selection = select_triplets(
+        np.column_stack([query, query, query + n]), Q, P, learners=[learner]
+    )
+    validation = selection.validation
+    assert validation["overall"].learned > validation["overall"].start + 0.3
+    assert validation["ranking"].learned < validation["ranking"].start - 0.1
+    assert selection.chosen == "start"
+    assert "ranks their closer items as high" in selection.verdict
+
+
+def test_the_ranking_is_ndcg_of_closer_items_among_all_items(taught):
+    triplets, Q = taught
+    P = Q.copy()  # else a query is not ranked for itself
+    selection = select_triplets(triplets, Q, P, learners=["ridge"], n_splits=2)
+    grades = np.zeros((len(Q), len(P)))
+    grades[triplets[:, 0], triplets[:, 1]] = 1
+    asked = np.unique(triplets[:, 0])
+    scores = lw.as_similarity("cosine").score(Q[asked], P)
+    expected = ndcg_score(grades[asked], scores, k=10)
+    assert selection.validation["ranking"].start == pytest.approx(expected, abs=1e-6)
+    assert selection.validation["ranking"].n == len(asked)
 
 
 def test_without_a_common_width_the_start_has_no_ranking(rng):

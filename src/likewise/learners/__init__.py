@@ -7,6 +7,7 @@ from likewise.learners.sila import SiLA
 from likewise.learners.validation import (
     MIN_GAIN_IN_ERRORS,
     MIN_QUERIES,
+    HeldOutRelevance,
     HeldOutTriplets,
     Outcome,
     judge,
@@ -20,6 +21,7 @@ __all__ = [
     "OASIS",
     "DiagonalState",
     "FactoredState",
+    "HeldOutRelevance",
     "HeldOutTriplets",
     "OasisState",
     "Outcome",

@@ -33,8 +33,8 @@ class TripletSelection:
         The chosen learner, fitted on all comparisons; or the start.
     validation : dict
         As `validation_` of a learner: ``"overall"``, ``"seen"`` and ``"new"``, each (start,
-        learned, error, n), of the best learner; ``"learner"``, ``"measure"``, ``"published"`` and
-        ``"splits"``.
+        learned, error, n), of the best learner; ``"ranking"``, the same for nDCG@10 of closer
+        items among all items; ``"learner"``, ``"measure"``, ``"published"`` and ``"splits"``.
     verdict : str
         The choice and the reason, with the figures.
     notes : tuple of str
@@ -137,6 +137,8 @@ def start_kept(title: str, outcomes: Mapping[str, Outcome], *, left_its_start: b
         why = "no learner improves held-out queries"
     elif new.n >= MIN_QUERIES and new.learned - new.start < -new.error:
         why = "no learner that improves held-out queries spares new items"
+    elif outcomes["ranking"].learned < outcomes["ranking"].start:
+        why = "no learner that improves held-out queries ranks their closer items as high"
     else:
         why = f"a gain must exceed {MIN_GAIN_IN_ERRORS} standard errors"
     return f"Kept the start: {_figures(title, outcomes)}; {why}."
@@ -162,7 +164,11 @@ def _figures(title: str, outcomes: Mapping[str, Outcome]) -> str:
     new = outcomes["new"]
     if new.n:
         text += f"; on new items {new.learned:.3f} and {new.start:.3f} ({_difference(new)})"
-    return text
+    ranking = outcomes["ranking"]
+    return (
+        f"{text}; nDCG@10 of the closer items among all items is {ranking.learned:.3f} and "
+        f"{ranking.start:.3f} ({_difference(ranking)})"
+    )
 
 
 def _difference(outcome: Outcome) -> str:

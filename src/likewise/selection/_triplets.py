@@ -10,7 +10,15 @@ import numpy as np
 
 from likewise._progress import LongWork, show_progress
 from likewise._validation import Rows, check_rows, check_whole_number, unknown_name
-from likewise.learners import AROMA, OASIS, HeldOutTriplets, Outcome, RidgeSimilarity, judge
+from likewise.learners import (
+    AROMA,
+    OASIS,
+    HeldOutRelevance,
+    HeldOutTriplets,
+    Outcome,
+    RidgeSimilarity,
+    judge,
+)
 from likewise.selection._triplet_selection import (
     KINDS,
     START,
@@ -63,6 +71,7 @@ TRIPLET_LEARNERS: dict[str, TripletLearner] = {
 }
 _BASELINES = {"cosine": "cosine", "Euclidean": "euclidean"}
 _NO_RANKING = "random order"
+_MAX_RANKED = 1_000  # held-out queries of a split for which all items are ranked
 
 
 def select_triplets(
@@ -83,8 +92,9 @@ def select_triplets(
     Queries and closer items are split at random. In split k each learner is fitted, with its own
     validation, on the comparisons whose query and closer item are both outside k, and is evaluated
     on those whose query is in k. The best learner must clearly beat the start without harming new
-    items; it is then fitted again on all comparisons. Otherwise the start is returned: cosine, or
-    where queries and items differ in width, no ranking at all.
+    items, and must rank the closer items of held-out queries among all items at least as high as
+    the start (nDCG@10); it is then fitted again on all comparisons. Otherwise the start is
+    returned: cosine, or where queries and items differ in width, no ranking at all.
 
     Parameters
     ----------
@@ -210,7 +220,7 @@ def judge_triplets(
 
 
 class _Evaluation:
-    """Shares of each query in the right order, by every learner and baseline."""
+    """Shares of each query in the right order, and nDCG@10, by every learner and baseline."""
 
     def __init__(self, learners: list[str], Q: Rows, P: Rows) -> None:
         self._learners, self._Q, self._P = learners, Q, P
@@ -221,25 +231,34 @@ class _Evaluation:
         }
         self._start = next(iter(self._baselines))
         self._values: dict[str, list[np.ndarray]] = {n: [] for n in (*self._baselines, *learners)}
+        self._rankings: dict[str, list[np.ndarray]] = {name: [] for name in self._values}
         self._published = dict.fromkeys(learners, 0)
 
     def add(self, test: np.ndarray, train: np.ndarray, estimators: dict[str, Any]) -> None:
         """Evaluate the estimators of a split."""
         seen = np.zeros(self._P.shape[0], dtype=bool)
         seen[train[:, 1]] = True
-        held_out = _held_out(test, seen, self._Q, self._P)
+        start = self._start
         for title, similarity in self._baselines.items():
-            shares = held_out.without_ranking() if similarity is None else held_out(similarity)
-            self._values[title].append(shares)
+            self._add(title, similarity, test, seen, self._P)
         for name, learner in estimators.items():
-            shares = self._values[self._start][-1]
             if learner.validation_["published"]:
                 self._published[name] += 1
-                stored = _stored(learner, self._P)
-                unmoved = stored is self._P
-                on = held_out if unmoved else _held_out(test, seen, self._Q, stored)
-                shares = on(learner.similarity_)
-            self._values[name].append(shares)
+                self._add(name, learner.similarity_, test, seen, _stored(learner, self._P))
+            else:
+                self._values[name].append(self._values[start][-1])
+                self._rankings[name].append(self._rankings[start][-1])
+
+    def _add(
+        self, name: str, similarity: Similarity | None, test: np.ndarray, seen: np.ndarray, P: Rows
+    ) -> None:
+        """Add the values of a similarity, or of a random order, on items as they are stored."""
+        shares = _held_out(test, seen, self._Q, P)
+        ranking = _ranked(test, seen, self._Q, P, same=self._P is self._Q)
+        for values, held_out in ((self._values, shares), (self._rankings, ranking)):
+            values[name].append(
+                held_out.without_ranking() if similarity is None else held_out(similarity)
+            )
 
     def conclude(self, fit_whole: Callable[[str], Any], work: LongWork) -> TripletSelection:
         """Return the best learner, fitted on everything, if it beats the start; else the start."""
@@ -251,14 +270,19 @@ class _Evaluation:
             verdict = f"Kept the start: {why}, so no learner could be evaluated."
             return self._selection({}, START, None, _no_outcomes(), verdict, None)
         values = {name: np.concatenate(parts, axis=-1) for name, parts in self._values.items()}
-        candidates = np.array([values[name] for name in self._learners])[:, None]
-        decision = judge(values[self._start], candidates)
-        best = self._learners[decision.form]
-        if not decision.passes:
-            best = max(self._learners, key=lambda name: float(values[name][0].mean()))
-        outcomes = judge(values[self._start], values[best][None, None], "allow").outcomes
+        start = values[self._start]
+        rankings = {name: self._ranking(name) for name in self._learners}
+        candidates = [n for n in self._learners if rankings[n].learned >= rankings[n].start]
+        best = max(self._learners, key=lambda name: float(values[name][0].mean()))
+        passes = False
+        if candidates:
+            decision = judge(start, np.array([values[name] for name in candidates])[:, None])
+            passes = decision.passes
+            best = candidates[decision.form] if passes else best
+        outcomes = judge(start, values[best][None, None], "allow").outcomes
+        outcomes["ranking"] = rankings[best]
         title = TRIPLET_LEARNERS[best].title
-        if not decision.passes:
+        if not passes:
             work.advance()  # the last fit is not needed
             verdict = start_kept(title, outcomes, left_its_start=self._published[best] > 0)
             return self._selection(values, START, None, outcomes, verdict, best)
@@ -269,6 +293,11 @@ class _Evaluation:
             return self._selection(values, START, None, outcomes, verdict, best)
         verdict = learner_saved(title, outcomes)
         return self._selection(values, best, estimator, outcomes, verdict, best)
+
+    def _ranking(self, name: str) -> Outcome:
+        """Return nDCG@10 of the closer items of held-out queries among all items."""
+        start, learned = (np.concatenate(self._rankings[of], axis=-1) for of in (self._start, name))
+        return judge(start, learned[None, None], "allow").outcomes["overall"]
 
     def _selection(
         self,
@@ -378,6 +407,21 @@ def _held_out(triplets: np.ndarray, seen: np.ndarray, Q: Rows, P: Rows) -> HeldO
     return HeldOutTriplets(triplets, seen, Q, P, max_triplets=None)
 
 
+def _ranked(
+    triplets: np.ndarray, seen: np.ndarray, Q: Rows, P: Rows, *, same: bool
+) -> HeldOutRelevance:
+    """Return held-out queries to which the closer items of their triplets are relevant."""
+    from scipy.sparse import csr_array
+
+    held = np.unique(triplets[:, 0])
+    if len(held) > _MAX_RANKED:
+        held = np.sort(np.random.default_rng(0).permutation(held)[:_MAX_RANKED])
+    query, closer = np.unique(triplets[:, :2], axis=0).T
+    shape = Q.shape[0], P.shape[0]
+    grades = csr_array((np.ones(len(query)), (query, closer)), shape=shape)
+    return HeldOutRelevance(grades, held, seen, Q, P, same=same)
+
+
 def _stored(learner: Any, P: Rows) -> Rows:
     """Return the items with the offsets of a learner applied."""
     offsets = getattr(learner, "offsets_", None)
@@ -385,4 +429,5 @@ def _stored(learner: Any, P: Rows) -> Rows:
 
 
 def _no_outcomes() -> dict[str, Outcome]:
-    return judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0))).outcomes
+    outcomes = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0))).outcomes
+    return {**outcomes, "ranking": outcomes["overall"]}

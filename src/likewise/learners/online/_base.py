@@ -436,8 +436,8 @@ class OnlineLearner(BaseEstimator):
             held = held[:0]
         if len(held) == 0:
             return keep_start(self, queries, items, HeldOutRelevance.measure)
-        seen, same = relevant_items(training), items is queries
-        held_out = HeldOutRelevance(grades, held, seen, queries, items, same=same)
+        seen = relevant_items(training)
+        held_out = HeldOutRelevance(grades, held, seen, queries, items, same=items is queries)
         part = training_set(source, training)
         return train_validated(self, part, whole, held_out, queries, items)
 

@@ -76,12 +76,12 @@ class HeldOutRelevance:
         self.held, self._n_items, self._same = held, grades.shape[1], same
         self._queries, self._items = queries, items
 
-    def __call__(self, similarity: Bilinear) -> np.ndarray:
+    def __call__(self, similarity: Similarity) -> np.ndarray:
         """Return nDCG@10 of every query."""
         n_relevant = np.bincount(self._rows, minlength=1).max()
         k = min(CUT_OFF + int(n_relevant) + self._same, self._n_items)
-        matches = similarity.neighbors(take(self._queries, self.held), self._items, k)
-        ids = matches.ids.astype(np.int64)
+        ids = similarity.neighbors(take(self._queries, self.held), self._items, k).ids
+        ids = ids.astype(np.int64)
         # An item that is not among the first k is below the cut-off.
         is_match = ids[self._rows] == self._columns[:, None]
         ranks = np.where(is_match.any(axis=1), is_match.argmax(axis=1), self._n_items)
