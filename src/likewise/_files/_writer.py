@@ -39,7 +39,7 @@ class Writer:
             parts["parameters"] = model.get_params(deep=False)
             parts["fitted"] = {k: v for k, v in vars(model).items() if FITTED_NAME.fullmatch(k)}
         else:
-            parts["parameters"] = {f.name: getattr(model, f.name) for f in fields(model)}
+            parts["parameters"] = {f.name: getattr(model, f.name) for f in fields(model)}  # type: ignore[arg-type]
         return {"class": name, **{key: self._mapping(part, "") for key, part in parts.items()}}
 
     def _mapping(self, values: dict[str, Any], where: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _connect(client: Any) -> Iterator[Any]:
 
 
 class ClusterRun:
-    """The backend that `run_on` sets.
+    """The backend that `run_on` sets; see `likewise._execution.Backend` for its methods.
 
     Attributes
     ----------
@@ -149,7 +149,6 @@ class ClusterRun:
     labels = staticmethod(load_labels)
 
     def rows(self, rows: Any, name: str, n_features: int | None = None) -> RowBlocks:
-        """Return checked rows in the form in which workers read them."""
         if isinstance(rows, RowBlocks):
             return rows
         blocks = RowBlocks(rows, name, self._executor)
@@ -159,13 +158,11 @@ class ClusterRun:
         return blocks
 
     def share(self, value: Any) -> Handle:
-        """Return a handle to a value, which every worker can read."""
         return self._executor.share(value)
 
     def neighbors(
         self, similarity: Similarity, Q: Any, P: Any, k: int, *, exclude_self: bool
     ) -> Matches:
-        """Return what `Similarity.neighbors` returns."""
         if similarity.takes != "rows":
             with use_backend(None):
                 return similarity.neighbors(Q, P, k, exclude_self=exclude_self)
@@ -183,11 +180,9 @@ class ClusterRun:
         return _search.as_matches(list(parts))
 
     def search(self, *arguments: Any, **options: Any) -> Iterator[Any]:
-        """Search in blocks; see `likewise._execution.Backend.search`."""
         return _search.search(self._executor, *arguments, **options)
 
     def map_rows(self, function: Callable[..., Any], rows: Any, *shared: Any) -> Iterator[Any]:
-        """Yield ``function(block of rows, *shared)`` for each block, in order."""
         handles = [self.share(value) for value in shared]
         tasks = ((function, part, rows.name, *handles) for part in rows.parts())
         return map_tasks(self._executor, call_on_part, tasks)
@@ -213,26 +208,21 @@ class ClusterRun:
         return np.load(path, mmap_mode="r")
 
     def best_of_class(self, similarity: Similarity, rows: Any, y: np.ndarray, k: int) -> Best:
-        """Return the `k` nearest rows of the same class."""
         blocks = self.rows(rows, "X")
         return _search.best_of_class_in_blocks(self._executor, similarity, blocks, y, k)
 
     def initial_map(
         self, X: Any, labels: np.ndarray | None, init: Any, n_components: int | None
     ) -> np.ndarray:
-        """Return the map that LMNN starts from."""
         return _lmnn.initial_map(self._executor, X, labels, init, n_components)
 
     def large_margin_problem(self, problem: LargeMarginProblem) -> tuple[Any, Any, np.ndarray]:
-        """Return LMNN's margins, its search for impostors and the scale of each column."""
         return _lmnn.large_margin_problem(self._executor, problem)
 
     def triplets(self, triplets: Any, queries: Any, items: Any, weights: Any) -> TripletShards:
-        """Return checked triplets in the form in which workers read them."""
         return TripletShards(triplets, queries, items, weights, self._executor)
 
     def trainer(self, learner: Any, rule: UpdateRule, queries: Any, items: Any) -> RoundTrainer:
-        """Return what applies triplets to the state of an online learner, in rounds."""
         return RoundTrainer(
             self._executor,
             learner,

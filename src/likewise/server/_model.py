@@ -204,8 +204,11 @@ def open_model(
     image_shape, label : as in `ServedModel`
     """
     model = _files.load(path)
-    table = model if isinstance(model, TableModel) else None
-    estimator = table.estimator if table is not None else model
+    columns = query_columns = None
+    estimator = model
+    if isinstance(model, TableModel):
+        estimator, columns, query_columns = model.estimator, model.columns, model.query_columns
+        label = label or model.target
     similarity = getattr(estimator, "similarity_", estimator)
     if not isinstance(similarity, Similarity):
         raise ValueError(
@@ -221,10 +224,10 @@ def open_model(
         similarity,
         learner,
         reason,
-        table.columns if table is not None else None,
-        table.query_columns if table is not None else None,
+        columns,
+        query_columns,
         image_shape,
-        label or (table.target if table is not None else None),
+        label,
     )
 
 

@@ -3,7 +3,7 @@
 from likewise._validation import as_objects
 from likewise.similarities._base import Foldable, Metric, Similarity
 from likewise.similarities._bilinear import Bilinear
-from likewise.similarities._blocks import BlockSimilarity, Distance
+from likewise.similarities._blocks import Distance
 from likewise.similarities._columns import DissimilarityColumns, dissimilarities, exact_scores
 from likewise.similarities._convert import (
     as_similarity,
@@ -15,12 +15,7 @@ from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import Function
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
-from likewise.similarities._offsets import (
-    ItemOffsets,
-    check_item_ids,
-    moved_items,
-    with_rows,
-)
+from likewise.similarities._offsets import ItemOffsets, check_item_ids, with_rows
 from likewise.similarities._precomputed import Precomputed
 from likewise.similarities._ranked import Ranked, similarity_among, underlying_similarity
 from likewise.similarities._rows import (
@@ -53,7 +48,6 @@ __all__ = [
     "Best",
     "Bilinear",
     "BlockScorer",
-    "BlockSimilarity",
     "DissimilarityColumns",
     "Distance",
     "Explanation",
@@ -82,7 +76,6 @@ __all__ = [
     "lengths",
     "map_rows",
     "merge_best",
-    "moved_items",
     "paired_products",
     "products",
     "ratio",

@@ -106,12 +106,10 @@ class Bilinear(Foldable):
         )
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of every query with every item, as an (n_queries, n_items) array."""
         Q, P = self._check(Q, P)
         return self._normalized(products(self._fold(Q), P), Q, P, products)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of query i with item i, as an (n_queries,) array."""
         Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
         return self._normalized(paired_products(self._fold(Q), P), Q, P, paired_products)

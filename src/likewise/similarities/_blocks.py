@@ -52,12 +52,10 @@ class BlockSimilarity(Similarity):
         """
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of every query with every item, as an (n_queries, n_items) array."""
         scorer, dtype = self._scorer(Q, P)
         return exact_scores(scorer).astype(dtype, copy=False)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of query i with item i, as an (n_queries,) array."""
         Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
         left, right = self.prepare(Q), self.prepare(P)

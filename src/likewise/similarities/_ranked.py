@@ -30,7 +30,7 @@ from likewise.similarities._search import (
     exact_scores,
     query_blocks,
 )
-from likewise.similarities._transformed import Naive, Wrapped
+from likewise.similarities._transformed import Naive, Wrapped, rescored
 
 _THRESHOLDS_AT_A_TIME = 1_000_000
 _PAIRS_IN_BLOCK = 32
@@ -115,12 +115,10 @@ class Ranked(Wrapped):
         return Ranked(sample, base, self.transductive, self.ties)
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of every query with every item, as an (n_queries, n_items) array."""
         Q, P = self._check(Q, P)
         return (1 - 2 * self.closer(Q, P)).astype(self._dtype(Q, P), copy=False)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of query i with item i, as an (n_queries,) array."""
         Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
         S, P_like_S = _same_format(self.S, P)
@@ -212,15 +210,7 @@ class Ranked(Wrapped):
                     closer[i] = (closer[i] + len(sample) - np.searchsorted(sample, row)) / 2
             return 1 - 2 * self._share(closer)
 
-        return BlockScorer(
-            base.n_queries,
-            base.n_items,
-            ready=base.ready,
-            score_block=score_block,
-            parallel=base.parallel,
-            width=base.width,
-            cell=base.cell,
-        ), dtype
+        return rescored(base, score_block), dtype
 
 
 def underlying_similarity(source: Any, base: Any = "euclidean") -> Similarity:

@@ -38,8 +38,8 @@ from likewise.learners.online._training import (
     train,
     train_once,
 )
-from likewise.learners.validation import (
-    NEW_ITEMS,
+from likewise.learners.validation._gate import NEW_ITEMS
+from likewise.learners.validation._held_out import (
     HeldOutLabels,
     HeldOutRelevance,
     HeldOutTriplets,

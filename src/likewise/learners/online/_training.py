@@ -32,7 +32,7 @@ from likewise.learners.online._early_stopping import (
 from likewise.learners.online._history import record
 from likewise.learners.online._triplet_batches import TripletBatches
 from likewise.learners.ridge import RidgeSimilarity
-from likewise.learners.validation import HeldOut
+from likewise.learners.validation._held_out import HeldOut
 from likewise.supervision import RelevanceTriplets, TripletSource, TripletStream
 
 if TYPE_CHECKING:

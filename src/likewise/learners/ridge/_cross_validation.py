@@ -1,7 +1,7 @@
 """Cross-validation of ridge candidates: every split holds out both queries and items.
 
 A candidate is a penalty α, with offsets of step γ. Values of the start and of all candidates come
-as `likewise.learners.validation.judge` takes them.
+as `judge` of `likewise.learners.validation` takes them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from likewise.learners.ridge._closed_form import (
     offset_directions,
     relevance_path,
 )
-from likewise.learners.validation import (
+from likewise.learners.validation._held_out import (
     HeldOutRelevance,
     HeldOutTriplets,
     all_new,
@@ -60,7 +60,7 @@ class Judgments(Protocol):
 
 
 class RelevanceJudgments:
-    """Graded relevance; `weights` has a weight for each grade, or is None."""
+    """Graded relevance; `weights` has a weight for each grade, or is None. See `Judgments`."""
 
     measure = HeldOutRelevance.measure
 
@@ -73,7 +73,6 @@ class RelevanceJudgments:
     def held_out(
         self, splits: HoldOut, split: int, training: Any, same: bool, rng: np.random.Generator
     ) -> HeldOutRelevance | None:
-        """Return the evaluation of a split; None if it has no query."""
         relevance = self._relevance
         rows = np.repeat(np.arange(relevance.shape[0]), np.diff(relevance.indptr))
         has_relevant = np.zeros(relevance.shape[0], dtype=bool)
@@ -90,7 +89,6 @@ class RelevanceJudgments:
     def values(
         held_out: HeldOutRelevance, mapped: Any, scores: ItemScores, gammas: Any
     ) -> np.ndarray:
-        """Return the values of the mapped queries, for each step of the offsets."""
         values = [
             [held_out.values_of(s, block) for s in scores.all(mapped[block], gammas)]
             for block in held_out.blocks()
@@ -114,7 +112,6 @@ class TripletJudgments:
     def held_out(
         self, splits: HoldOut, split: int, training: Any, same: bool, rng: np.random.Generator
     ) -> HeldOutTriplets | None:
-        """Return the evaluation of a split; None if it has no query."""
         triplets = self._triplets[splits.queries[self._triplets[:, 0]] == split]
         return HeldOutTriplets(triplets, relevant_items(training)) if len(triplets) else None
 
@@ -122,7 +119,6 @@ class TripletJudgments:
     def values(
         held_out: HeldOutTriplets, mapped: Any, scores: ItemScores, gammas: Any
     ) -> np.ndarray:
-        """Return the values of the mapped queries, for each step of the offsets."""
         query, closer, farther = held_out.triplets.T
         pairs = zip(
             scores.pairs(mapped[query], closer, gammas),

@@ -36,14 +36,8 @@ from likewise.learners.ridge._cross_validation import (
     validate_judgments,
     validate_labels,
 )
-from likewise.learners.validation import (
-    NEW_ITEMS,
-    HeldOutLabels,
-    Verdict,
-    judge,
-    mean_average_precision,
-    start_kept_message,
-)
+from likewise.learners.validation._gate import NEW_ITEMS, Verdict, judge, start_kept_message
+from likewise.learners.validation._held_out import HeldOutLabels, mean_average_precision
 from likewise.similarities import Bilinear, check_item_ids, to_unit_length
 from likewise.supervision import (
     check_relevance,
