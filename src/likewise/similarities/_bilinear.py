@@ -11,7 +11,6 @@ from likewise._validation import (
     check_choice,
     check_rows,
     check_same_length,
-    check_whole_number,
     is_sparse,
 )
 from likewise.exceptions import NotFoldableError
@@ -134,8 +133,6 @@ class Bilinear(Foldable):
 
         Parameters as in `Similarity.explain`.
         """
-        if top is not None:
-            top = check_whole_number(top, "top")
         q, p = self._check(*one_row_each(q, p))
         names = (
             Names(query_names, "query_names", q.shape[1]),

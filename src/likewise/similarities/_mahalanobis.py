@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._validation import Rows, check_rows, check_same_length, check_whole_number, is_sparse
+from likewise._validation import Rows, check_rows, check_same_length, is_sparse
 from likewise.exceptions import NotFoldableError
 from likewise.similarities._base import Foldable, Metric
 from likewise.similarities._explanation import Explanation, Names, strongest
@@ -88,8 +88,6 @@ class Mahalanobis(Foldable):
 
         Both orders of a pair form one term. Parameters as in `Similarity.explain`.
         """
-        if top is not None:
-            top = check_whole_number(top, "top")
         q, p = self._check(*one_row_each(q, p))
         names = Names(query_names, "query_names", q.shape[1])
         item_side = names if item_names is None else Names(item_names, "item_names", p.shape[1])

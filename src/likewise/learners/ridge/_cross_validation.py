@@ -184,16 +184,15 @@ def validate_labels(
         if not can_validate_labels(classes, held_out, rest):
             continue
         path = label_path(X[rest], classes[rest], weights[rest])
-        scores = [_scores_by(start), *(_scores_by_classes(path, alpha) for alpha in alphas)]
+        scores: list[Callable[[Any, Any], np.ndarray]] = [
+            lambda queries, items: products(map_rows(queries, start), items),
+            *(_scores_by_classes(path, alpha) for alpha in alphas),
+        ]
         rows, labels = X[held_out], classes[held_out]
         first, *others = (all_new(average_precisions(score, rows, labels)) for score in scores)
         start_values.append(first)
         values.append(np.array(others)[:, None])
     return _concatenated(start_values, values, (len(alphas), 1))
-
-
-def _scores_by(W: np.ndarray) -> Callable[[Any, Any], np.ndarray]:
-    return lambda queries, items: products(map_rows(queries, W), items)
 
 
 def _scores_by_classes(path: RidgePath, alpha: float) -> Callable[[Any, Any], np.ndarray]:
