@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from tests.browsers import find_browser
+from threadpoolctl import threadpool_limits
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -19,6 +20,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 def rng() -> np.random.Generator:
     """Return random numbers that are the same in every run."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def two_threads():
+    """Allow BLAS, and with it `for_each`, the second thread that a run of the tests denies it."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
 
 
 @pytest.fixture

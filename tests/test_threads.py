@@ -14,12 +14,6 @@ from likewise import _threads
 from likewise._threads import ScratchArray, for_each, limit_threads
 
 
-@pytest.fixture
-def two_threads():
-    with threadpool_limits(2, user_api="blas"):
-        yield
-
-
 def blas_threads():
     """Of the library with most: some are built for one thread and stay at it."""
     return {max(library["num_threads"] for library in _threads._blas().info())}

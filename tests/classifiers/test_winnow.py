@@ -44,7 +44,7 @@ def test_weights_are_those_of_the_formula(X, labels, margin, epsilon, intercept)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_csr_equals_dense(rng, dtype):
+def test_csr_equals_dense(rng, dtype, two_threads):
     X = ((rng.random((80, 30)) < 0.2) * rng.normal(size=(80, 30))).astype(dtype)
     y = rng.integers(3, size=80)
     dense, sparse = lw.BalancedWinnow().fit(X, y), lw.BalancedWinnow().fit(csr_array(X), y)

@@ -6,6 +6,7 @@ import queue
 import signal
 import subprocess
 import sys
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from threading import Thread
@@ -13,13 +14,14 @@ from threading import Thread
 import httpx
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_digits
+from sklearn import datasets
 
 import likewise as lw
 from likewise._files import from_bytes
 from likewise.server import Client
 
 SECONDS_TO_START = 180
+load_digits = cache(datasets.load_digits)
 
 
 class Running:

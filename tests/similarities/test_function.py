@@ -77,7 +77,7 @@ def test_a_callable_that_raises_is_named_with_the_pair_and_chained():
     assert isinstance(info.value.__cause__, ZeroDivisionError)
 
 
-def test_a_callable_is_called_from_one_thread_only():
+def test_a_callable_is_called_from_one_thread_only(two_threads):
     seen = set()
 
     def note(q, p):

@@ -40,7 +40,7 @@ def test_rows_of_the_sample_tie_with_themselves_in_every_form(rng, dtype, as_row
     assert_array_equal(pairs, np.diagonal(expected[:, :40]).astype(dtype))
 
 
-def test_blocks_and_threads_do_not_change_a_rank(rng, monkeypatch):
+def test_blocks_and_threads_do_not_change_a_rank(rng, monkeypatch, two_threads):
     S = rng.normal(size=(300, 5)).astype(np.float32)
     expected = lw.Ranked(S).score(S, S[:50])
     for name, size in {

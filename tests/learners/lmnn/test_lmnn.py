@@ -71,7 +71,7 @@ def test_the_order_of_the_rows_does_not_matter(rows, rng):
     assert np.linalg.norm(M - N) <= 1e-2 * np.linalg.norm(M)
 
 
-def test_the_number_of_threads_changes_no_bit(rng):
+def test_the_number_of_threads_changes_no_bit(rng, two_threads):
     y = rng.integers(0, 3, 1500)
     X = rng.normal(size=(1500, 4)) + y[:, None]
     maps = {lw.LMNN(1, tol=0.01, n_jobs=n).fit(X, y).components_.tobytes() for n in (1, 2, None)}

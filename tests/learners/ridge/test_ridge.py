@@ -212,7 +212,7 @@ def test_the_precision_of_the_rows_is_kept(judged):
     )
 
 
-def test_the_same_seed_gives_the_same_answer_on_any_number_of_threads(popular):
+def test_the_same_seed_gives_the_same_answer_on_any_number_of_threads(popular, two_threads):
     from threadpoolctl import threadpool_limits
 
     def fitted():

@@ -251,7 +251,7 @@ def test_ctrl_c_keeps_the_epochs_so_far(rows, monkeypatch, usual_handler):
     assert_array_equal(sila.similarity_.W, lw.SiLA(n_epochs=4).fit(*rows).similarity_.W)
 
 
-def test_the_number_of_threads_does_not_matter(rows):
+def test_the_number_of_threads_does_not_matter(rows, two_threads):
     from likewise._threads import limit_threads
 
     found = []

@@ -141,17 +141,17 @@ def test_tangents_that_are_missing_are_zero():
 
 
 @pytest.mark.parametrize("name", ["euclidean", "tangent", "image", "levenshtein", "dtw"])
-def test_the_number_of_threads_changes_nothing(name, rng):
+def test_the_number_of_threads_changes_nothing(name, rng, two_threads):
     X = ["".join(rng.choice(list("abc"), 5)) for _ in range(300)]
     if name != "levenshtein":
         X = rng.random((300, 9))
     with limit_threads(1):
         alone = pairwise(name, X)
-    with limit_threads(3):
+    with limit_threads(2):
         assert_array_equal(pairwise(name, X), alone)
 
 
-def test_a_function_is_called_on_query_and_item_in_one_thread():
+def test_a_function_is_called_on_query_and_item_in_one_thread(two_threads):
     seen = set()
 
     def gap(a, b):
