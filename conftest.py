@@ -17,9 +17,13 @@ pytest_collect_file = Sybil(
 # Fixtures, not tests: as modules with examples they would all want to be called `conftest`.
 collect_ignore_glob = ["*conftest.py"]
 
-# Tests that share servers or a cluster run on one worker, so that these are started once.
+# Tests that share servers, a cluster or kernels run on one worker, so that these are started or
+# compiled once.
 _TOGETHER = {
     "tests/server/explorer/": "explorer",
+    "tests/learners/lmnn/": "lmnn",
+    "tests/learners/online/": "online",
+    "tests/learners/sila/": "sila",
     "tests/distributed/": "cluster",
     "tests/cli/test_dask_option.py": "cluster",
 }

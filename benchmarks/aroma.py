@@ -1,7 +1,8 @@
 """Triplets per second of AROMA and OASIS, their lower bounds, and other libraries.
 
-The floor of a dense kernel is a stream of the bytes it must move; of the factored one, matrix
-products of the same size; of a sparse one, itself on triplets that stay in cache. A run ends after
+The floor of a dense kernel is one pass that reads and writes its state, with the divisions of the
+diagonal one; of the factored one, matrix products of the same size; of a sparse one, a read and a
+write of every cache line that a triplet uses. A run ends after
 as many triplets as the case says, so seconds compare directly. SCML and a linear layer in PyTorch
 learn from the same triplets; they are there for whoever would use them for the same job.
 """
@@ -81,15 +82,44 @@ def _learned(learner: Any) -> dict[str, float]:
 
 def _floor(case: dict[str, Any], data: Any) -> Any:
     if case["entries"] is not None:
-        return _in_cache(case, data)
-    return _products(case) if case["kernel"] == "factored" else _stream(case)
+        return _cache_lines(case, data)
+    return _products(case) if case["kernel"] == "factored" else _pass(case)
 
 
-def _in_cache(case: dict[str, Any], data: Any) -> Any:
-    """Run the same kernel repeatedly on eight triplets, whose data stay in cache."""
-    few = np.tile(data[1][:8], (len(data[1]) // 8, 1))
-    learner, rows = _learner(case), _rows(case, data[0])
-    return lambda: _learned(learner.partial_fit_triplets(few, rows))
+def _cache_lines(case: dict[str, Any], data: Any) -> Any:
+    """Read, then read and write, one entry of every cache line that a triplet uses."""
+    import numba
+
+    (_, columns, starts), triplets = data
+    d, per_line = case["features"], 64 // np.dtype(case["dtype"]).itemsize
+    arrays = [np.ones((d, d), case["dtype"]) for _ in range(_n_arrays(case))]
+    columns_of = columns.reshape(len(starts) - 1, -1)
+    used = np.zeros((len(triplets), -(-d // per_line)), dtype=bool)
+    for side in (1, 2):
+        np.put_along_axis(used, columns_of[triplets[:, side]] // per_line, True, axis=1)
+    triplet, line = np.nonzero(used)
+    firsts = np.searchsorted(triplet, np.arange(len(triplets) + 1))
+    entries = (line * per_line).astype(np.int32)
+
+    @numba.njit(fastmath=True)
+    def touch(rows: Any, firsts: Any, entries: Any, array: Any) -> Any:
+        total = array.dtype.type(0)
+        for t in range(rows.shape[0]):
+            used = entries[firsts[t] : firsts[t + 1]]
+            for row in rows[t]:
+                for entry in used:
+                    total += array[row, entry]
+            for row in rows[t]:
+                for entry in used:
+                    array[row, entry] += array.dtype.type(1e-9)
+        return total
+
+    rows = columns_of[triplets[:, 0]]
+    return lambda: [touch(rows, firsts, entries, array) for array in arrays] and {}
+
+
+def _n_arrays(case: dict[str, Any]) -> int:
+    return 1 if case["kernel"] == "OASIS" else 2
 
 
 def _products(case: dict[str, Any]) -> Any:
@@ -110,38 +140,38 @@ def _products(case: dict[str, Any]) -> Any:
     return multiply
 
 
-def _stream(case: dict[str, Any]) -> Any:
-    """Read the state once, and read and write it once for each triplet."""
+def _pass(case: dict[str, Any]) -> Any:
+    """Read and write the state once for each triplet; divide by it where there are variances."""
     import numba
 
     d, n = case["features"], case["triplets"]
-    arrays = [np.ones((d, d), case["dtype"]) for _ in range(2 if case["kernel"] != "OASIS" else 1)]
+    W, S = (np.ones((d, d), case["dtype"]) for _ in range(2))
+    factor = W.dtype.type(1.0001)
 
     @numba.njit(fastmath=True)
-    def read(array: Any, total: Any) -> Any:
-        for i in range(array.shape[0]):
-            row = array[i]
-            for j in range(row.shape[0]):
-                total += row[j]
-        return total
+    def scale(W: Any, factor: Any) -> None:
+        for i in range(W.shape[0]):
+            w = W[i]
+            for j in range(w.shape[0]):
+                w[j] *= factor
 
-    @numba.njit(fastmath=True)
-    def write(array: Any, factor: Any) -> None:
-        for i in range(array.shape[0]):
-            row = array[i]
-            for j in range(row.shape[0]):
-                row[j] *= factor
+    @numba.njit(fastmath=True, error_model="numpy")
+    def divide(W: Any, S: Any, factor: Any) -> None:
+        for i in range(W.shape[0]):
+            w, s = W[i], S[i]
+            for j in range(w.shape[0]):
+                w[j] = factor * w[j] + s[j]
+                s[j] /= factor + s[j]
 
-    factor = arrays[0].dtype.type(1.0001)
-
-    def stream() -> None:
+    def run() -> dict[str, float]:
         for _ in range(n):
-            for array in arrays:
-                read(array, factor)
-            for array in arrays:  # after all reads, because the step needs the margin
-                write(array, factor)
+            if _n_arrays(case) == 1:
+                scale(W, factor)
+            else:
+                divide(W, S, factor)
+        return {}
 
-    return stream
+    return run
 
 
 def _scml(case: dict[str, Any], data: Any) -> Any:

@@ -69,9 +69,9 @@ def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
     yield "gains", figure
 
 
-def _ridge(new_items: str = "protect", *, offsets: bool = True) -> _Method:
+def _ridge(*, offsets: bool = True, **parameters: Any) -> _Method:
     def learn(seed: int, texts: Texts) -> tuple[Any, Any, bool]:
-        ridge = RidgeSimilarity(new_items=new_items, random_state=seed)
+        ridge = RidgeSimilarity(random_state=seed, **parameters)
         ridge.fit_relevance(*_lesson(texts), offsets=offsets)
         return ridge.similarity_, ridge.offsets_, bool(ridge.validation_["published"])
 
@@ -94,10 +94,11 @@ def _lesson(texts: Texts) -> tuple[Any, Any, Any]:
 _RIDGE: dict[str, _Method] = {
     "ridge": _ridge(),
     "ridge without offsets": _ridge(offsets=False),
+    'ridge, center="local"': _ridge(center="local"),
 }
 _RULES: dict[str, _Method] = {
-    'ridge, new_items="allow"': _ridge("allow"),
-    'ridge, new_items="strict"': _ridge("strict"),
+    'ridge, new_items="allow"': _ridge(new_items="allow"),
+    'ridge, new_items="strict"': _ridge(new_items="strict"),
 }
 _ONLINE: dict[str, _Method] = {
     "OASIS": _online(OASIS),

@@ -39,22 +39,21 @@ def listed(rows, dtype):
     """Return rows as lists of their entries that are not zero."""
     at = np.nonzero(rows)
     starts = np.concatenate([[0], np.cumsum(np.count_nonzero(rows, axis=1))]).astype(np.int64)
-    return starts, at[1].astype(np.int64), rows[at].astype(dtype)
+    return starts, at[1].astype(np.int32), rows[at].astype(dtype)
 
 
 def run(kind, Q, P, weights, rate, W, dtype, *, dense):
     """Call a kernel; return W, S or None, and the totals."""
     W, S, totals = W.astype(dtype), np.ones(W.shape, dtype), np.zeros(2)
     queries, items = listed(Q, dtype), P.astype(dtype)
-    room = [np.full(W.size, np.nan, dtype) for _ in range(2)]
     if kind == "oasis" and dense:
         kernels.oasis_dense(*queries, items, weights, rate, W, totals)
     elif kind == "oasis":
-        kernels.oasis_lists(*queries, *listed(P, dtype), weights, rate, W, room[0], totals)
+        kernels.oasis_lists(*queries, *listed(P, dtype), weights, rate, W, totals)
     elif dense:
-        kernels.diagonal_dense(*queries, items, items * items, weights, rate, W, S, totals)
+        kernels.diagonal_dense(*queries, items, weights, rate, W, S, totals)
     else:
-        kernels.diagonal_lists(*queries, *listed(P, dtype), weights, rate, W, S, *room, totals)
+        kernels.diagonal_lists(*queries, *listed(P, dtype), weights, rate, W, S, totals)
     return W, S, totals
 
 
@@ -113,17 +112,16 @@ def test_the_same_bits_wherever_a_stream_is_cut(kind, dense, dtype, rng):
     whole = run(kind, Q, P, weights, 0.4, start, dtype, dense=dense)
     for cut in (1, 8, 21, 39):
         W, S, totals = start.astype(dtype), np.ones((5, 7), dtype), np.zeros(2)
-        room = [np.empty(35, dtype) for _ in range(2)]
         for part in (slice(0, cut), slice(cut, 40)):
             q, p, w = listed(Q[part], dtype), P[part].astype(dtype), weights[part]
             if kind == "oasis" and dense:
                 kernels.oasis_dense(*q, p, w, 0.4, W, totals)
             elif kind == "oasis":
-                kernels.oasis_lists(*q, *listed(P[part], dtype), w, 0.4, W, room[0], totals)
+                kernels.oasis_lists(*q, *listed(P[part], dtype), w, 0.4, W, totals)
             elif dense:
-                kernels.diagonal_dense(*q, p, p * p, w, 0.4, W, S, totals)
+                kernels.diagonal_dense(*q, p, w, 0.4, W, S, totals)
             else:
-                kernels.diagonal_lists(*q, *listed(P[part], dtype), w, 0.4, W, S, *room, totals)
+                kernels.diagonal_lists(*q, *listed(P[part], dtype), w, 0.4, W, S, totals)
         assert W.tobytes() == whole[0].tobytes()
         assert S.tobytes() == whole[1].tobytes()
         assert totals[1] == whole[2][1]

@@ -17,16 +17,23 @@ def form(Q, P, grades, W0, alpha):
     return W0 + np.linalg.solve(gram, Q.T @ (M - Q @ W0))
 
 
-def directions(Q, grades, W0):
-    """Return c of every item, zero where it is not judged, with counts and the center."""
+def directions(Q, grades, W0, near=None):
+    """Return c of every item, zero where it is not judged, with counts and the center.
+
+    With the items as `near`, each has a center of its own.
+    """
     asked = grades.sum(axis=1) > 0
     t = unit(Q[asked] @ W0)
     center = t.mean(axis=0)
     counts = grades.sum(axis=0)
     c = np.zeros((grades.shape[1], t.shape[1]))
     for item in np.flatnonzero(counts):
+        shift = center
+        if near is not None:
+            weights = np.exp(t @ unit(near[item][None])[0] / 0.1)
+            shift = weights @ t / weights.sum()
         for query, grade in zip(t, grades[asked, item], strict=True):
-            c[item] += grade * (query - center)
+            c[item] += grade * (query - shift)
         c[item] /= np.sqrt(counts[item])
     return c, counts, center
 

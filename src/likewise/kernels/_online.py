@@ -36,16 +36,18 @@ def oasis_dense(starts, columns, values, items, weights, C, W, totals):
             column = columns[b] if a >= a_end else columns[a]
             if b < b_end and columns[b] < column:
                 column = columns[b]
-            w = W[column]
+            w, product = W[column], kind(0)
             if a < a_end and columns[a] == column:
                 change = kind(step * values[a])
                 for j in range(n):
-                    w[j] += change * last[j]
+                    new = w[j] + change * last[j]
+                    w[j] = new
+                    product += new * p[j]
                 a += 1
-            if b < b_end and columns[b] == column:
-                product = kind(0)
+            else:
                 for j in range(n):
                     product += w[j] * p[j]
+            if b < b_end and columns[b] == column:
                 margin += values[b] * product
                 q_squared += values[b] * values[b]
                 b += 1
@@ -64,14 +66,8 @@ def oasis_dense(starts, columns, values, items, weights, C, W, totals):
 
 
 @kernel
-def oasis_lists(
-    starts, columns, values, p_starts, p_columns, p_values, weights, C, W, old_w, totals
-):
-    """Learn from queries and items in lists; like `oasis_dense`.
-
-    `old_w` is a scratch array for the entries of W that a triplet uses, so that they are read once:
-    (maximum entries of a query × maximum entries of an item,).
-    """
+def oasis_lists(starts, columns, values, p_starts, p_columns, p_values, weights, C, W, totals):
+    """Learn from queries and items in lists; like `oasis_dense`."""
     zero = W.dtype.type(0)
     for t in range(starts.shape[0] - 1):
         begin, width = p_starts[t], p_starts[t + 1] - p_starts[t]
@@ -80,18 +76,13 @@ def oasis_lists(
         for b in range(width):
             p_squared += p[b] * p[b]
         margin, q_squared = zero, zero
-        at = 0
         for a in range(starts[t], starts[t + 1]):
             w, q = W[columns[a]], values[a]
-            current = old_w[at : at + width]
-            for b in range(width):
-                current[b] = w[p_columns_t[b]]
             product = zero
             for b in range(width):
-                product += current[b] * p[b]
+                product += w[p_columns_t[b]] * p[b]
             margin += q * product
             q_squared += q * q
-            at += width
         loss = 1 - margin
         if not loss > 0:
             continue
@@ -101,17 +92,14 @@ def oasis_lists(
             continue
         totals[1] += 1
         step = min(weights[t] * C, loss / norm)
-        at = 0
         for a in range(starts[t], starts[t + 1]):
             w, change = W[columns[a]], W.dtype.type(step * values[a])
-            current = old_w[at : at + width]
             for b in range(width):
-                w[p_columns_t[b]] = current[b] + change * p[b]
-            at += width
+                w[p_columns_t[b]] += change * p[b]
 
 
 @kernel
-def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, totals):
+def diagonal_dense(starts, columns, values, items, weights, r, W, S, totals):
     """Learn a mean and a variance of every entry from queries in lists and dense items.
 
     Updates and reads share one pass over each row, as in `oasis_dense`.
@@ -119,7 +107,7 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, to
     Parameters
     ----------
     starts, columns, values : queries, as `list_rows` writes them
-    items, squares : (n, n_item_features), the items and their squares
+    items : (n, n_item_features)
     weights : (n,)
     r : float
     W, S : (n_query_features, n_item_features), changed
@@ -132,28 +120,32 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, to
     for t in range(size + 1):
         a, a_end = (starts[t - 1], starts[t]) if step > 0 else (0, 0)
         b, b_end = (starts[t], starts[t + 1]) if t < size else (0, 0)
-        last_t, this_t = t - 1 if t > 0 else 0, t if t < size else 0
-        last, last_squared = items[last_t], squares[last_t]
-        p, p_squared = items[this_t], squares[this_t]
+        last, p = items[t - 1 if t > 0 else 0], items[t if t < size else 0]
         margin, variance = kind(0), kind(0)
         while a < a_end or b < b_end:
             column = columns[b] if a >= a_end else columns[a]
             if b < b_end and columns[b] < column:
                 column = columns[b]
             w, s = W[column], S[column]
+            product, item_variance = kind(0), kind(0)
             if a < a_end and columns[a] == column:
                 q = values[a]
                 change, gain = kind(step * q), kind(q * q / noise)
                 for j in range(n):
-                    w[j] += change * s[j] * last[j]
-                    s[j] /= one + gain * last_squared[j] * s[j]
+                    old_s = s[j]
+                    new_w = w[j] + change * old_s * last[j]
+                    new_s = old_s / (one + gain * (last[j] * last[j]) * old_s)
+                    w[j] = new_w
+                    s[j] = new_s
+                    product += new_w * p[j]
+                    item_variance += new_s * (p[j] * p[j])
                 a += 1
-            if b < b_end and columns[b] == column:
-                q = values[b]
-                product, item_variance = kind(0), kind(0)
+            else:
                 for j in range(n):
                     product += w[j] * p[j]
-                    item_variance += s[j] * p_squared[j]
+                    item_variance += s[j] * (p[j] * p[j])
+            if b < b_end and columns[b] == column:
+                q = values[b]
                 margin += q * product
                 variance += q * q * item_variance
                 b += 1
@@ -170,28 +162,22 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, to
 
 @kernel
 def diagonal_lists(
-    starts, columns, values, p_starts, p_columns, p_values, weights, r, W, S, old_w, old_s, totals
+    starts, columns, values, p_starts, p_columns, p_values, weights, r, W, S, totals
 ):
-    """Learn from queries and items in lists; like `diagonal_dense` and `oasis_lists`."""
+    """Learn from queries and items in lists; like `diagonal_dense`."""
     kind = W.dtype.type
     for t in range(starts.shape[0] - 1):
         begin, width = p_starts[t], p_starts[t + 1] - p_starts[t]
         p_columns_t, p = p_columns[begin : begin + width], p_values[begin : begin + width]
         margin, variance = kind(0), kind(0)
-        at = 0
         for a in range(starts[t], starts[t + 1]):
             w, s, q = W[columns[a]], S[columns[a]], values[a]
-            current_w, current_s = old_w[at : at + width], old_s[at : at + width]
-            for b in range(width):
-                current_w[b] = w[p_columns_t[b]]
-                current_s[b] = s[p_columns_t[b]]
             product, item_variance = kind(0), kind(0)
             for b in range(width):
-                product += current_w[b] * p[b]
-                item_variance += current_s[b] * p[b] * p[b]
+                product += w[p_columns_t[b]] * p[b]
+                item_variance += s[p_columns_t[b]] * p[b] * p[b]
             margin += q * product
             variance += q * q * item_variance
-            at += width
         loss = 1 - margin
         if not loss > 0:
             continue
@@ -201,15 +187,10 @@ def diagonal_lists(
         totals[1] += 1
         noise = r / weights[t]
         step = loss / (variance + noise)
-        at = 0
         for a in range(starts[t], starts[t + 1]):
             w, s, q = W[columns[a]], S[columns[a]], values[a]
-            current_w, current_s = old_w[at : at + width], old_s[at : at + width]
             change, gain = kind(step * q), kind(q * q / noise)
             for b in range(width):
-                current_w[b] += change * current_s[b] * p[b]
-                current_s[b] /= kind(1) + gain * p[b] * p[b] * current_s[b]
-            for b in range(width):
-                w[p_columns_t[b]] = current_w[b]
-                s[p_columns_t[b]] = current_s[b]
-            at += width
+                j, old = p_columns_t[b], s[p_columns_t[b]]
+                w[j] += change * old * p[b]
+                s[j] = old / (kind(1) + gain * p[b] * p[b] * old)

@@ -17,7 +17,7 @@ ItemId = int | str
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ItemOffsets:
-    """Directions in which judged items move shifted the queries they are relevant to.
+    """Directions in which judged items move, toward the queries that they are relevant to.
 
     A judged item p with direction c becomes ‖p‖ · unit(unit(p) + γ c), which has the same length.
     Only stored items change, so that offsets are exact in every index; other items stay the same.
@@ -28,7 +28,7 @@ class ItemOffsets:
         The judged items; unique.
     directions : array or CSR of shape (n_judged, n_item_features)
         c of each item: n^(−1/2) Σ (t − t̄) over the queries that it is relevant to, where t is the
-        initial query, scaled to unit length.
+        initial query, scaled to unit length, and t̄ their mean or a mean near the item.
     counts : array of shape (n_judged,)
         n of each item: the sum of its grades.
     gamma : float

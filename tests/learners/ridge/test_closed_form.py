@@ -48,11 +48,12 @@ def test_an_infinite_penalty_is_the_start(rng):
 
 
 @each_kind
-def test_directions_are_as_printed(rng, kind):
-    Q, _, grades = sides(rng, 8, 4, 4)
-    W0 = rng.normal(size=(4, 5))
-    c, counts, center = oracle.directions(Q, grades, W0)
-    found = offset_directions(csr_array(grades), kind(Q), W0)
+@pytest.mark.parametrize("local", [False, True])
+def test_directions_are_as_printed(rng, kind, local):
+    Q, P, grades = sides(rng, 8, 4, 4)
+    W0 = rng.normal(size=(4, 4))
+    c, counts, center = oracle.directions(Q, grades, W0, P if local else None)
+    found = offset_directions(csr_array(grades), kind(Q), W0, kind(P) if local else None)
     judged = np.flatnonzero(counts)
     assert found.rows.tolist() == judged.tolist()
     directions = found.directions
@@ -65,11 +66,13 @@ def test_directions_are_as_printed(rng, kind):
     assert_allclose(found.center, center, atol=1e-12)
 
 
-def test_directions_of_sparse_queries_at_the_identity_stay_sparse(rng):
-    Q, _, grades = sides(rng, 8, 4, 4)
+@pytest.mark.parametrize("local", [False, True])
+def test_directions_of_sparse_queries_at_the_identity_stay_sparse(rng, local):
+    Q, P, grades = sides(rng, 8, 4, 4)
     Q *= rng.random(Q.shape) < 0.5
-    found = offset_directions(csr_array(grades), csr_array(Q), np.array(1.0)).directions
-    wanted, counts, _ = oracle.directions(Q, grades, np.eye(4))
+    near = csr_array(P) if local else None
+    found = offset_directions(csr_array(grades), csr_array(Q), np.array(1.0), near).directions
+    wanted, counts, _ = oracle.directions(Q, grades, np.eye(4), P if local else None)
     assert not isinstance(found, np.ndarray)
     assert_allclose(found.toarray(), wanted[np.flatnonzero(counts)], atol=1e-12)
 

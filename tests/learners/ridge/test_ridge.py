@@ -78,12 +78,15 @@ def test_what_is_published_is_the_printed_ridge_of_all_judgements(judged):
         assert 5 <= n <= 120
 
 
-def test_offsets_are_those_printed_and_lift_the_items_that_were_judged(popular):
+@pytest.mark.parametrize("around", ["mean", "local"])
+def test_offsets_are_those_printed_and_lift_the_items_that_were_judged(popular, around):
     grades, Q, P = popular
     ids = [f"item {row}" for row in range(90)]
     half = np.arange(150) < 75
-    model = lw.RidgeSimilarity(random_state=0).fit_relevance(grades[half], Q[half], P, None, ids)
-    c, counts, center = oracle.directions(oracle.unit(Q[half]), grades[half], np.eye(20))
+    model = lw.RidgeSimilarity(center=around, random_state=0)
+    model.fit_relevance(grades[half], Q[half], P, None, ids)
+    near = P if around == "local" else None
+    c, counts, center = oracle.directions(oracle.unit(Q[half]), grades[half], np.eye(20), near)
     offsets = model.offsets_
     assert offsets.ids == tuple(ids[row] for row in np.flatnonzero(counts))
     assert_allclose(offsets.directions, c[np.flatnonzero(counts)], atol=1e-6)
@@ -374,6 +377,7 @@ def test_ctrl_c_keeps_the_finished_splits(judged, monkeypatch):
         ({"alpha": 0}, ValueError, "alpha must be finite and above 0"),
         ({"alpha": [1.0]}, TypeError, "alpha must be a number"),
         ({"new_items": "forbid"}, ValueError, "new_items must be one of 'protect', 'allow', 'stri"),
+        ({"center": "median"}, ValueError, "center must be one of 'mean', 'local'"),
         ({"normalize": "yes"}, TypeError, "normalize must be True or False"),
         ({"init": "ridge"}, ValueError, "init 'ridge' is learned"),
         ({"init": "big"}, ValueError, "init must be one of"),

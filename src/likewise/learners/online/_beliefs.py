@@ -105,8 +105,7 @@ class OasisState:
             queries = batches.query_lists(rows)
             if is_sparse(batches.items):
                 items = batches.item_lists(rows)
-                old_w = batches.scratch_for_pairs("W", queries, items)
-                kernels.oasis_lists(*queries, *items, weights, C, self.W, old_w, totals)
+                kernels.oasis_lists(*queries, *items, weights, C, self.W, totals)
             else:
                 dense = batches.item_rows(rows)
                 kernels.oasis_dense(*queries, dense, weights, C, self.W, totals)
@@ -143,13 +142,10 @@ class DiagonalState:
             queries = batches.query_lists(rows)
             if is_sparse(batches.items):
                 items = batches.item_lists(rows)
-                old = [batches.scratch_for_pairs(name, queries, items) for name in ("W", "S")]
-                kernels.diagonal_lists(*queries, *items, weights, r, self.W, self.S, *old, totals)
+                kernels.diagonal_lists(*queries, *items, weights, r, self.W, self.S, totals)
             else:
                 dense = batches.item_rows(rows)
-                squares = np.multiply(dense, dense, out=batches.scratch("squares", dense.shape))
-                matrices = self.W, self.S
-                kernels.diagonal_dense(*queries, dense, squares, weights, r, *matrices, totals)
+                kernels.diagonal_dense(*queries, dense, weights, r, self.W, self.S, totals)
 
     def forget(self, share: float) -> None:
         """Move the variances towards their initial value by a share of the difference."""

@@ -76,11 +76,6 @@ class TripletBatches:
             kernels.add_rows(self.items, triplets[:, 2], -1, self.unit, out)
         return out
 
-    def scratch_for_pairs(self, name: str, queries: Lists, items: Lists) -> np.ndarray:
-        """Return a scratch array for the entries of W that one triplet uses."""
-        size = int(np.diff(queries[0]).max() * np.diff(items[0]).max())
-        return self.scratch(name, (size,))
-
     def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> np.ndarray:
         """Return a named scratch array, reused between blocks and not initialized."""
         size = int(np.prod(shape))
@@ -96,7 +91,7 @@ class TripletBatches:
     def _lists(self, side: str, n_entries: int, n_lists: int) -> Lists:
         return (
             self.scratch(f"{side} starts", (n_lists + 1,), np.int64),
-            self.scratch(f"{side} columns", (n_entries,), np.int64),
+            self.scratch(f"{side} columns", (n_entries,), np.int32),
             self.scratch(f"{side} values", (n_entries,)),
         )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise._threads import slices
 from likewise._validation import Rows, is_sparse
 from likewise.similarities import (
     ItemOffsets,
@@ -22,6 +23,9 @@ from likewise.similarities import (
     to_dense,
     to_unit_length,
 )
+
+_TEMPERATURE = 0.1  # τ of local centers
+_NUMBERS_PER_BLOCK = 4_000_000
 
 
 class RidgePath:
@@ -96,8 +100,14 @@ class Directions:
         return ItemOffsets(judged, directions, self.counts, gamma, self.center)
 
 
-def offset_directions(grades: Any, Q: Rows, W0: np.ndarray) -> Directions:
-    """Return n^(−1/2) Σ (t − t̄) of every judged item, with t the query at the start."""
+def offset_directions(grades: Any, Q: Rows, W0: np.ndarray, near: Rows = None) -> Directions:
+    """Return n^(−1/2) Σ (t − e) of every judged item, with t the query at the start.
+
+    e is the mean of all judging queries t̄ or, with the items as `near`, a mean of each item with
+    the weights softmax(t·unit(p) / τ).
+    """
+    from scipy.sparse import csr_array
+
     rows = np.flatnonzero(np.asarray(grades.sum(axis=1)).ravel() > 0)
     mapped = to_unit_length(map_rows(Q[rows], W0))
     center = np.asarray(mapped.mean(axis=0)).ravel()
@@ -105,14 +115,26 @@ def offset_directions(grades: Any, Q: Rows, W0: np.ndarray) -> Directions:
     judged = np.flatnonzero(counts > 0)
     counts = counts[judged]
     summed = grades[rows][:, judged].T @ mapped
+    centers = center[None] if near is None else _local_centers(near[judged], mapped)
     if is_sparse(summed):
-        from scipy.sparse import csr_array
-
-        summed = csr_array(summed - csr_array(counts[:, None]) @ csr_array(center[None]))
-        directions = summed.multiply(counts[:, None] ** -0.5).tocsr()
+        shift = csr_array(counts[:, None]) @ csr_array(center[None])
+        if near is not None:
+            shift = csr_array(counts[:, None] * centers)
+        directions = csr_array(summed - shift).multiply(counts[:, None] ** -0.5).tocsr()
     else:
-        directions = (summed - counts[:, None] * center) * counts[:, None] ** -0.5
+        directions = (summed - counts[:, None] * centers) * counts[:, None] ** -0.5
     return Directions(judged, directions, counts, center)
+
+
+def _local_centers(items: Rows, queries: Rows) -> np.ndarray:
+    """Return for each item the mean of the queries, weighted by their cosine with the item."""
+    from scipy.special import softmax
+
+    centers = np.empty(items.shape)
+    for block in slices(items.shape[0], max(1, _NUMBERS_PER_BLOCK // queries.shape[0])):
+        cosines = products(to_unit_length(items[block]), queries)
+        centers[block] = softmax(cosines / _TEMPERATURE, axis=1) @ queries
+    return centers
 
 
 class ItemScores:

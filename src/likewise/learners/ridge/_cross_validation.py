@@ -38,10 +38,11 @@ Values: TypeAlias = tuple[np.ndarray, np.ndarray]  # of the start and of the can
 
 @dataclass(frozen=True)
 class Grid:
-    """Candidate penalties, and candidate steps of the offsets."""
+    """Candidate penalties and steps of the offsets, and whether these have local centers."""
 
     alphas: tuple[float, ...]
     gammas: tuple[float, ...]
+    local: bool = False
 
 
 class Judgments(Protocol):
@@ -146,7 +147,9 @@ def validate_judgments(
         if held_out is None or not training.data.any():
             continue
         path = relevance_path(training, Q, P, start)
-        offsets = offset_directions(training, Q, start) if len(grid.gammas) > 1 else None
+        offsets = None
+        if len(grid.gammas) > 1:
+            offsets = offset_directions(training, Q, start, P if grid.local else None)
         scores = ItemScores(P, offsets)
         queries = Q[held_out.held]
         at_start, projected = map_rows(queries, start), path.project(queries)

@@ -50,6 +50,7 @@ from likewise.supervision import (
 # From the start outwards: ties go to the candidate closest to the start.
 _ALPHAS = (np.inf, 100.0, 30.0, 10.0, 3.0, 1.0)
 _GAMMAS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+_CENTERS = ("mean", "local")
 _LABEL_ALPHAS = (10.0, 3.0, 1.0, 0.3, 0.1)
 
 
@@ -80,6 +81,9 @@ class RidgeSimilarity(BaseEstimator):
         zero. With a zero W₀ there are no offsets, and the start is a random order.
     normalize : bool, default=True
         Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
+    center : {"mean", "local"}, default="mean"
+        What is subtracted from the queries that an item moves toward, so that it does not come
+        nearer to all queries: their mean, or a mean with more weight on queries near the item.
     random_state : int, RandomState or None
     verbose : bool, default=False
 
@@ -111,6 +115,7 @@ class RidgeSimilarity(BaseEstimator):
         new_items: str = "protect",
         init: Any = "auto",
         normalize: bool = True,
+        center: str = "mean",
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -118,6 +123,7 @@ class RidgeSimilarity(BaseEstimator):
         self.new_items = new_items
         self.init = init
         self.normalize = normalize
+        self.center = center
         self.random_state = random_state
         self.verbose = verbose
 
@@ -239,6 +245,7 @@ class RidgeSimilarity(BaseEstimator):
         grid = Grid(
             _ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),),
             _GAMMAS if offsets and start.any() else (0.0,),
+            self.center == "local",
         )
         with show_progress(self.verbose), single_threaded_blas():
             values = validate_judgments(judgments, Q, P, start, grid, self._rng())
@@ -248,7 +255,8 @@ class RidgeSimilarity(BaseEstimator):
             if verdict.passes:
                 W = start + relevance_path(judgments.grades, Q, P, start).solution(alpha)
                 if gamma > 0:
-                    directions = offset_directions(judgments.grades, Q, start)
+                    near = P if grid.local else None
+                    directions = offset_directions(judgments.grades, Q, start, near)
         self.n_features_in_ = Q.shape[1]
         self._publish(verdict, judgments.measure, W, alpha, gamma, dtype, stacklevel=4)
         self.offsets_ = None if directions is None else directions.offsets(ids, gamma)
@@ -280,6 +288,7 @@ class RidgeSimilarity(BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_choice(self.new_items, "new_items", NEW_ITEMS)
+        check_choice(self.center, "center", _CENTERS)
         if self.alpha != "auto":
             if isinstance(self.alpha, str):
                 raise ValueError(f"alpha must be 'auto' or a number, but {self.alpha!r} was given.")
