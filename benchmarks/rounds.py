@@ -115,7 +115,7 @@ def _put_together(numbers: np.ndarray) -> dict[str, float]:
     times.append(perf_counter())
     total = sum_evidence([evidence, evidence])
     times.append(perf_counter())
-    start.with_evidence(total)
+    start.with_evidence(total, 2.0, 0.5)
     times.append(perf_counter())
     copying, _, finding, adding, applying = np.diff(times)
     return {

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import likewise as lw
+from likewise import kernels
 from likewise.cli._console import UsageError
 from likewise.cli._options import seconds, shape
 
@@ -144,6 +145,17 @@ def test_lists_are_complete_and_as_json(run, command):
     names = [entry if isinstance(entry, str) else entry["name"] for entry in listed]
     assert {"datasets": "wine", "learners": "lmnn"}[command] in names
     assert all(name in run(command)[1] for name in names)
+
+
+def test_warmup_compiles_every_kernel(run, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(
+        kernels, "compile_ahead", lambda name: not compiled.append(name), raising=False
+    )
+    code, out, _ = run("warmup", "--json")
+    assert code == 0
+    assert compiled == list(kernels.SIGNATURES)
+    assert json.loads(out)["compiled"] == json.loads(out)["kernels"] == len(compiled)
 
 
 def csv(text):

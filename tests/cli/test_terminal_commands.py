@@ -15,7 +15,7 @@ def test_help_names_every_command_and_loads_nothing_heavy(tmp_path):
     ended = likewise("--help", folder=tmp_path)
     assert ended.code == 0
     for name in (
-        "compare", "fit", "evaluate", "search", "explain", "datasets", "learners",
+        "compare", "fit", "evaluate", "search", "explain", "datasets", "learners", "warmup",
     ):  # fmt: skip
         assert f"  {name} " in ended.text
 

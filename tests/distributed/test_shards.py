@@ -50,7 +50,9 @@ def test_one_shard_per_round_learns_what_one_process_learns(client, kind, digits
     assert (found.n_updates_, found.n_triplets_seen_) == (one.n_updates_, 6000)
 
 
-def test_a_round_is_the_merge_of_its_shards(client, kind, digits, triplets):
+def test_a_round_takes_a_longer_step_than_a_merge_and_a_mean_precision(
+    client, kind, digits, triplets
+):
     make, given = kind
     given = {**given, "dtype": "float64"}
     X = digits[0]
@@ -58,8 +60,15 @@ def test_a_round_is_the_merge_of_its_shards(client, kind, digits, triplets):
     merged = make.merge(halves)
     with run_on(client, rounds=1, shard_size=3000):
         found = make(**given).fit_triplets(triplets, X)
-    assert_allclose(found.similarity_.W, merged.similarity_.W, rtol=1e-9, atol=1e-12)
+    start = np.eye(X.shape[1])
+    change = merged.similarity_.W - start
+    assert_allclose(found.similarity_.W, start + 2**0.5 * change, rtol=1e-9, atol=1e-12)
     assert found.n_updates_ == merged.n_updates_
+    if hasattr(found.state_, "S"):
+        assert_allclose(1 / found.state_.S, 1 + (1 / merged.state_.S - 1) / 2, rtol=1e-9)
+    elif hasattr(found.state_, "Lambda"):
+        gain = np.linalg.inv(merged.state_.Lambda) - start
+        assert_allclose(np.linalg.inv(found.state_.Lambda), start + gain / 2, atol=1e-9)
 
 
 def test_the_number_of_workers_does_not_change_the_result(client, kind, digits, triplets):

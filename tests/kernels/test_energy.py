@@ -23,7 +23,7 @@ def energies(tests, rows, labels, k, c):
     for i, found in enumerate(oracle.targets(between, labels, k)):
         radii[i, : len(found)] = between[i, found]
     out = np.full((len(tests), n_classes), np.nan)
-    kernels.class_energies(d, labels, nearest, radii, c, out)
+    kernels.class_energies(d, labels, nearest, radii, c, *np.empty((2, n_classes)), out)
     return out
 
 
@@ -46,6 +46,6 @@ def test_a_label_without_rows_costs_what_the_others_lose():
     """Nothing to be near to: only the invaded targets of the other classes count."""
     distances, labels = np.array([[0.5, 2.0]]), np.zeros(2, dtype=np.int64)
     nearest = np.array([[[0.5], [np.nan]]])
-    out = np.empty((1, 2))
-    kernels.class_energies(distances, labels, nearest, np.array([[3.0], [3.0]]), 0.2, out)
+    radii, scratch, out = np.array([[3.0], [3.0]]), np.empty((2, 2)), np.empty((1, 2))
+    kernels.class_energies(distances, labels, nearest, radii, 0.2, *scratch, out)
     np.testing.assert_allclose(out, [[0.5, 0.2 * (3.5 + 2.0)]])

@@ -40,9 +40,19 @@ def test_the_start_is_counted_once(states):
     W, S, W0, S0 = states
     gain, moved = (part.astype(W.dtype) for part in of_numpy(*states))
     found = np.empty_like(W), np.empty_like(W)
-    kernels.apply_evidence(W0, S0, gain, moved, *found)
+    kernels.apply_evidence(W0, S0, gain, moved, 1.0, 1.0, *found)
     limit = 8 * np.finfo(W.dtype).eps
     assert_allclose(found[0], W, rtol=limit, atol=limit)
     assert_allclose(found[1], S, rtol=limit)
     seen_nothing = gain == 0
     assert_array_equal(found[0][seen_nothing], W0[seen_nothing])
+
+
+def test_step_and_share_scale_the_change_and_the_precision(states):
+    W, S, W0, S0 = (part.astype(np.float64) for part in states)
+    gain, moved = of_numpy(W, S, W0, S0)
+    found = np.empty_like(W), np.empty_like(W)
+    kernels.apply_evidence(W0, S0, gain, moved, 2.0, 0.25, *found)
+    change = np.divide(moved, gain, out=np.zeros_like(gain), where=gain > 0)
+    assert_allclose(found[0], W0 + 2 * change, rtol=1e-12)
+    assert_allclose(1 / found[1], 1 / S0 + gain / 4, rtol=1e-12)

@@ -51,7 +51,7 @@ def run(kind, Q, P, weights, rate, W, dtype, *, dense):
     elif kind == "oasis":
         kernels.oasis_lists(*queries, *listed(P, dtype), weights, rate, W, totals)
     elif dense:
-        kernels.diagonal_dense(*queries, items, weights, rate, W, S, totals)
+        kernels.diagonal_dense(*queries, items, items * items, weights, rate, W, S, totals)
     else:
         kernels.diagonal_lists(*queries, *listed(P, dtype), weights, rate, W, S, totals)
     return W, S, totals
@@ -105,13 +105,13 @@ def test_single_precision_follows_double(kind, dense, rng):
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_same_bits_wherever_a_stream_is_cut(kind, dense, dtype, rng):
-    """Rows are at hand from one triplet to the next: a cut between the two must not show."""
-    Q, P = (rng.normal(size=(40, n)) * (rng.random((40, n)) < 0.7) for n in (5, 7))
+    """An update and the next read share a pass, also in vectorized loops: a cut must not show."""
+    Q, P = (rng.normal(size=(40, n)) * (rng.random((40, n)) < 0.7) for n in (5, 71))
     Q[7:9], P[20] = 0, 0
-    weights, start = rng.choice(WEIGHTS, 40), rng.normal(size=(5, 7))
+    weights, start = rng.choice(WEIGHTS, 40), rng.normal(size=(5, 71))
     whole = run(kind, Q, P, weights, 0.4, start, dtype, dense=dense)
     for cut in (1, 8, 21, 39):
-        W, S, totals = start.astype(dtype), np.ones((5, 7), dtype), np.zeros(2)
+        W, S, totals = start.astype(dtype), np.ones((5, 71), dtype), np.zeros(2)
         for part in (slice(0, cut), slice(cut, 40)):
             q, p, w = listed(Q[part], dtype), P[part].astype(dtype), weights[part]
             if kind == "oasis" and dense:
@@ -119,7 +119,7 @@ def test_the_same_bits_wherever_a_stream_is_cut(kind, dense, dtype, rng):
             elif kind == "oasis":
                 kernels.oasis_lists(*q, *listed(P[part], dtype), w, 0.4, W, totals)
             elif dense:
-                kernels.diagonal_dense(*q, p, w, 0.4, W, S, totals)
+                kernels.diagonal_dense(*q, p, p * p, w, 0.4, W, S, totals)
             else:
                 kernels.diagonal_lists(*q, *listed(P[part], dtype), w, 0.4, W, S, totals)
         assert W.tobytes() == whole[0].tobytes()

@@ -59,10 +59,13 @@ class Visited:
             self.labels, targets, weights, N, sizes, norm=NORMS[norm], symmetric=symmetric
         )
         self.gram = self.X @ self.X.T
-        self.left, self.right = np.zeros((capacity, n)), np.zeros((capacity, n))
+        self.inner = self.gram if norm == "jaccard" else np.zeros((1, n))
+        self.pairs = np.zeros((2, capacity, n))
         self.mistakes = np.empty(capacity, np.int64)
         self.found, self.weights = np.empty((capacity, k), np.int64), np.empty((capacity, k))
         self.bounds = np.full(n, -np.inf)
+        self.best, self.nearest = np.empty(k + 1), np.empty(k + 1, np.int64)
+        self.vectors, self.extremes = np.empty((2, p)), np.empty((4, N_CLASSES))
 
     def own(self, i):
         """Return the other rows of a row's class."""
@@ -80,12 +83,12 @@ class Visited:
         queries = self.X[rows] @ self.A
         block = (queries @ self.X.T).astype(dtype)
         gram = (self.gram if gram is None else gram).astype(dtype)
-        self.left, self.right = self.left.astype(dtype), self.right.astype(dtype)
+        self.pairs = self.pairs.astype(dtype)
         places = np.arange(len(rows)) if places is None else places
         return kernels.visit_rows(
-            0, rows, places, self.order, block, queries, self.X, self.problem, self.gram, rows,
-            gram, self.left, self.right, 0, self.mistakes, self.found, self.weights, tracking,
-            self.bounds,
+            0, rows, places, self.order, block, queries, self.X, self.problem, self.inner, rows,
+            gram, self.pairs, 0, self.mistakes, self.found, self.weights, tracking, self.bounds,
+            np.empty(len(self.X), dtype), self.best, self.nearest, self.vectors, self.extremes,
         )  # fmt: skip
 
     def assert_mistakes(self, rows, expected):
@@ -113,8 +116,8 @@ def test_a_block_is_visited_as_row_by_row(seed, norm, symmetric, k):
         i = rows[at]
         d = sum(case.X[j] / case.N[i, j] for j in case.T[i])
         d = d - sum(case.X[j] / case.N[i, j] for j in B)
-        assert_allclose(case.left[u], case.X @ case.X[i], atol=1e-12)
-        assert_allclose(case.right[u], case.X @ d, atol=1e-12)
+        assert_allclose(case.pairs[0, u], case.X @ case.X[i], atol=1e-12)
+        assert_allclose(case.pairs[1, u], case.X @ d, atol=1e-12)
 
 
 @given(seed=seeds, symmetric=st.booleans(), copies=st.booleans(), k=st.integers(1, 4))
@@ -135,10 +138,10 @@ def test_scores_that_single_precision_has_spoilt_are_computed_again(seed, spoilt
     queries = case.X[rows] @ case.A
     block = np.full((1, len(case.X)), spoilt * 1e-30, np.float32)
     kernels.visit_rows(
-        0, rows, np.arange(1), case.order, block, queries, case.X, case.problem, case.gram, rows,
-        case.gram.astype(np.float32), case.left.astype(np.float32),
-        case.right.astype(np.float32), 0, case.mistakes, case.found, case.weights, False,
-        case.bounds,
+        0, rows, np.arange(1), case.order, block, queries, case.X, case.problem, case.inner, rows,
+        case.gram.astype(np.float32), case.pairs.astype(np.float32), 0, case.mistakes, case.found,
+        case.weights, False, case.bounds, np.empty(len(case.X), np.float32), case.best,
+        case.nearest, case.vectors, case.extremes,
     )  # fmt: skip
     case.assert_mistakes(rows, expected)
 
@@ -200,7 +203,8 @@ def test_a_product_for_each_visit_gives_the_plain_sequence(seed, norm, form, k):
     begin, weighted = A.copy(), np.zeros_like(A)
     n_mistakes = kernels.visit_each(
         case.order, np.ascontiguousarray(case.X.T), A, weighted, 5, diagonal, case.problem,
-        case.gram, case.mistakes, case.found, case.weights,
+        case.inner, case.mistakes, case.found, case.weights, case.vectors, np.empty(len(case.X)),
+        case.best, case.nearest,
     )  # fmt: skip
     assert n_mistakes == len(expected)
     case.assert_mistakes(case.order, expected)
@@ -247,7 +251,8 @@ def test_lowered_bounds_stay_below_the_margins(seed, symmetric, norm, dtype):
         scores = scores + np.outer(left, right)
         if symmetric:
             scores = scores + np.outer(right, left)
-        kernels.lower_bounds(left.astype(dtype), right.astype(dtype), problem, 5, bounds)
+        pairs = np.stack([left, right]).astype(dtype)[:, None]
+        kernels.lower_bounds(pairs, 0, problem, 5, np.empty((4, N_CLASSES)), bounds)
         assert (bounds <= margins(scores / N, labels, targets, present, k)).all()
 
 
@@ -260,5 +265,6 @@ def test_a_change_of_the_targets_alone_is_known_exactly(dtype):
     left = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], dtype)
     right = np.array([2.0, 2.0, 0.0, 0.0, 0.0, 0.0], dtype)
     bounds = np.zeros(6)
-    kernels.lower_bounds(left, right, problem, 3, bounds)
+    pairs = np.stack([left, right])[:, None]
+    kernels.lower_bounds(pairs, 0, problem, 3, np.empty((4, N_CLASSES)), bounds)
     assert_allclose(bounds, [2, 2, 0, 0, 0, 0], atol=1e-9 if dtype == np.float64 else 1e-5)

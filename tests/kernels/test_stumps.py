@@ -45,6 +45,16 @@ def test_pairs_are_drawn_by_weight_and_from_two_classes(n_classes, rng):
     assert_array_equal(found, oracle.pairs(labels, weights, *at))
 
 
+def histogram_search(columns, pairs, rows, targets, weights, own, whole, n_bins):
+    """Return the minimum Z of each pair, and the last bin below it."""
+    z, cuts = np.empty(len(pairs[0])), np.empty(len(pairs[0]), np.int64)
+    scratch = np.empty(len(rows)), np.empty(len(rows), np.int32)
+    sums = np.empty((2, n_bins, weights.shape[1]))
+    given = columns, *pairs, rows, targets, weights, own, whole
+    kernels.search_histogram(*given, *scratch, sums, z, cuts)
+    return z, cuts
+
+
 @given(problem=problems(), extra=st.integers(0, 3))
 def test_weights_of_members_are_gathered_and_added_up(problem, extra):
     _, _, rows, labels, n_classes, weights = problem
@@ -52,7 +62,7 @@ def test_weights_of_members_are_gathered_and_added_up(problem, extra):
     targets, own, whole, _ = summed(labels[members], n_classes, weights[members])
     n, width = len(members), weights.shape[1] + extra
     found_targets, found = np.empty(n, np.int64), np.full(n, np.nan)
-    wide, added = np.full((n, width), np.nan), np.full((2, width), np.nan)
+    wide, added = np.full((n, width), np.nan), np.zeros((2, width))
     every = labels - 1 if n_classes == 2 else labels
     kernels.gather_weights(members, every, weights, found_targets, wide, found, added)
     no_weight = np.zeros((n, extra))
@@ -71,10 +81,9 @@ def test_labels_without_weight_change_no_search(problem, extra):
         wide = np.pad(weights, ((0, 0), (0, more)))
         padded = np.pad(whole, ((0, 0), (0, more)))
         given = columns, *pairs, rows, targets, wide, own
-        exact, histogram, zero, thresholds = np.empty((4, 3))
-        cuts = np.empty(3, np.int64)
+        exact, zero, thresholds = np.empty((3, 3))
         kernels.search_exact(*given, padded, exact, thresholds)
-        kernels.search_histogram(*given, padded, 5, histogram, cuts)
+        histogram, _ = histogram_search(columns, pairs, rows, targets, wide, own, padded, 5)
         kernels.search_zero(*given, zero)
         found.append([exact, histogram, zero])
     assert_allclose(found[0], found[1], atol=1e-12)
@@ -97,12 +106,12 @@ def test_exact_search_finds_the_best_of_all_thresholds(problem):
 def test_histogram_search_finds_the_best_border(n_bins, problem):
     columns, pairs, rows, labels, n_classes, weights = problem
     targets, own, whole, Y = summed(labels, n_classes, weights)
-    z, cuts = np.empty(3), np.empty(3, np.int64)
-    kernels.search_histogram(columns, *pairs, rows, targets, weights, own, whole, n_bins, z, cuts)
+    z, cuts = histogram_search(columns, pairs, rows, targets, weights, own, whole, n_bins)
     for m, (first, second) in enumerate(pairs.T):
         f = columns[first, rows] - columns[second, rows]
         assert_allclose(z[m], oracle.best_histogram(f, Y, weights, n_bins), atol=1e-7)
-        v = kernels.histogram_threshold(columns, first, second, rows, n_bins, cuts[m])
+        split = first, second, rows, n_bins, cuts[m], np.empty(len(rows))
+        v = kernels.histogram_threshold(columns, *split)
         assert_allclose(oracle.normaliser(f > v, Y, weights), z[m], atol=1e-7)
 
 
@@ -121,17 +130,17 @@ def test_zero_search_compares_the_two_distances(problem):
 def test_the_threshold_leaves_the_values_it_parts_on_their_sides(search):
     """Neighbouring floats have no middle between them."""
     values = np.array([[1.0, np.nextafter(1.0, 2), 2.0], [0.0, 0.0, 0.0]])
-    arguments = np.array([0]), np.array([1]), np.arange(3), np.array([0, -1, -1])
+    pairs, rows, targets = np.array([[0], [1]]), np.arange(3), np.array([0, -1, -1])
     weights, own = np.ones((3, 1)), np.array([1.0, 0, 0])
-    z, thresholds, cuts = np.empty(1), np.empty(1), np.empty(1, np.int64)
+    z, thresholds = np.empty(1), np.empty(1)
     whole = np.array([[1.0], [3.0]])
     if search == "exact":
-        kernels.search_exact(values, *arguments, weights, own, whole, z, thresholds)
+        kernels.search_exact(values, *pairs, rows, targets, weights, own, whole, z, thresholds)
         assert thresholds[0] == 1.0
         assert z[0] == 0.0
     else:
-        kernels.search_histogram(values, *arguments, weights, own, whole, 128, z, cuts)
-        v = kernels.histogram_threshold(values, 0, 1, np.arange(3), 128, cuts[0])
+        _, cuts = histogram_search(values, pairs, rows, targets, weights, own, whole, 128)
+        v = kernels.histogram_threshold(values, 0, 1, rows, 128, cuts[0], np.empty(3))
         assert values[0, 1] <= v < 2.0
 
 
@@ -147,7 +156,8 @@ def test_weights_are_multiplied_and_scaled(problem, smoothing):
     assert_allclose(h, oracle.outputs(leaves, 3, Y, weights, smoothing), atol=1e-12)
     expected, z = oracle.reweigh(leaves, h, Y, weights)
     changed, scores, masses = weights.copy(), np.ones(weights.shape), np.empty(len(rows))
-    found, n_wrong = kernels.reweigh(leaves, targets, h, changed, scores, masses)
+    factors = np.empty((2, *h.shape))
+    found, n_wrong = kernels.reweigh(leaves, targets, h, changed, scores, masses, factors)
     assert_allclose(changed, expected, rtol=1e-12)
     assert_allclose(masses, expected.sum(axis=1), rtol=1e-12)
     assert_allclose(found, z, rtol=1e-12)

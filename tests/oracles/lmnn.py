@@ -51,17 +51,6 @@ def outer(X, i, j):
     return np.outer(X[i] - X[j], X[i] - X[j])
 
 
-def laplacian(n_rows, tails, heads, weights):
-    """Return Σ_e w_e (e_tail − e_head)(e_tail − e_head)ᵀ."""
-    total = np.zeros((n_rows, n_rows))
-    for a, b, w in zip(tails, heads, weights, strict=True):
-        ends = np.zeros(n_rows)
-        ends[a] += 1
-        ends[b] -= 1
-        total += w * np.outer(ends, ends)
-    return total
-
-
 def impostors(between, labels, reach):
     """Return the pairs (i, l) of different labels with d(i, l) below the reach of i."""
     n = len(labels)

@@ -89,7 +89,9 @@ def boost(
         negative = np.maximum(total - positive, 0.0)
         output = np.log((positive + smoothing) / (negative + smoothing)) / 2
         output *= options.learning_rate
-        normaliser, n_wrong = kernels.reweigh(leaves, targets, output, weights, scores, masses)
+        normaliser, n_wrong = kernels.reweigh(
+            leaves, targets, output, weights, scores, masses, np.empty((2, *output.shape))
+        )
         outputs.append(output)
         bound *= normaliser
         history.append(
@@ -210,12 +212,16 @@ class _Grower:
         """Return the position of the best pair, and its threshold."""
         values, rows = self._columns.values, self._rows[members]
         targets, own = np.empty(len(members), np.int64), np.empty(len(members))
-        weights, whole = self._wide[: len(members)], np.empty((2, self._wide.shape[1]))
+        weights, whole = self._wide[: len(members)], np.zeros((2, self._wide.shape[1]))
         kernels.gather_weights(members, self._targets, self._weights, targets, weights, own, whole)
         sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
         cuts = np.empty(len(firsts), dtype=np.int64)
         method = self._search_method(len(members))
+
+        def scratch() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            bins, weights_of_bins = np.empty(len(rows), np.int32), (2, _N_BINS, weights.shape[1])
+            return np.empty(len(rows)), bins, np.empty(weights_of_bins)
 
         def search(part: slice) -> None:
             pairs = values, firsts[part], seconds[part]
@@ -224,7 +230,7 @@ class _Grower:
             elif method == "exact":
                 kernels.search_exact(*pairs, *sums, whole, z[part], thresholds[part])
             else:
-                kernels.search_histogram(*pairs, *sums, whole, _N_BINS, z[part], cuts[part])
+                kernels.search_histogram(*pairs, *sums, whole, *scratch(), z[part], cuts[part])
 
         if weights.size * len(firsts) < _MIN_PARALLEL_SIZE:
             search(slice(None))
@@ -233,7 +239,7 @@ class _Grower:
         best = int(z.argmin())
         if method == "histogram":
             return best, kernels.histogram_threshold(
-                values, firsts[best], seconds[best], rows, _N_BINS, cuts[best]
+                values, firsts[best], seconds[best], rows, _N_BINS, cuts[best], np.empty(len(rows))
             )
         return best, float(thresholds[best])
 

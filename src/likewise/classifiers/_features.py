@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import assert_all_finite, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -202,6 +201,8 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         self, classifier: Any, parts: dict[str, Any], labels: np.ndarray, random: Any
     ) -> tuple[str, dict[str, float]]:
         """Return the selected features, and the accuracy of each choice."""
+        from sklearn.model_selection import StratifiedKFold  # slow to import
+
         if "native" not in parts:
             if self.use in ("native", "both"):
                 raise ValueError(

@@ -384,7 +384,8 @@ def _energy(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
             closest = np.partition(distances[:, columns], n_nearest - 1, axis=1)[:, :n_nearest]
             nearest[:, label, :n_nearest] = np.sort(closest, axis=1)
         out = np.empty((len(block), n_classes))
-        kernels.class_energies(distances, labels, nearest, radii, fitted.c, out)
+        scratch = np.empty((2, n_classes))
+        kernels.class_energies(distances, labels, nearest, radii, fitted.c, *scratch, out)
         energies[block] = out
 
     size = max(1, _DISTANCES_IN_BLOCK // n_items)

@@ -145,7 +145,8 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
                 parts = X.data, X.indices, X.indptr
                 kernels.winnow_scores_sparse(*parts, bias, logs, scores[problem])
             else:
-                kernels.winnow_scores_dense(X, bias, logs, scores[problem])
+                columns = np.arange(X.shape[1])
+                kernels.winnow_scores_dense(X, columns, bias, logs, scores[problem])
 
         for_each(work, range(len(scores)))
         return scores[0] if len(scores) == 1 else scores.T
@@ -183,11 +184,12 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         def work(problem: int) -> None:
             logs, bias = self._logs(problem)
             signs = np.where(y == positive[problem], 1.0, -1.0)
-            options = signs, rate, float(self.margin), bias, logs
+            scratch = np.empty((2, len(logs)))
+            options = signs, rate, float(self.margin), bias, logs, *scratch
             if is_sparse(X):
                 n_mistakes = kernels.winnow_pass_sparse(X.data, X.indices, X.indptr, *options)
             else:
-                n_mistakes = kernels.winnow_pass_dense(X, *options)
+                n_mistakes = kernels.winnow_pass_dense(X, np.arange(X.shape[1]), *options)
             mistakes[problem] = n_mistakes
             self.log_weights_[problem], self.log_intercept_[problem] = logs[:-1], logs[-1]
 

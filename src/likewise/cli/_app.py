@@ -15,6 +15,7 @@ from likewise.cli import (
     _learners,
     _search,
     _serve,
+    _warmup,
 )
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ for module in (
     _serve,
     _datasets,
     _learners,
+    _warmup,
 ):
     app.command(name=module.__name__.rpartition("_")[2])(module.command)
 app.add_typer(_index.app, name="index")

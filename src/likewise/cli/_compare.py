@@ -1,5 +1,6 @@
 """``likewise compare``: compare similarities on a table."""
 
+from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +28,8 @@ def command(
 
     time = seconds(budget)
     families = chosen_families(learner)
-    table = labeled_table(file, target)
+    with compiling_for(families):
+        table = labeled_table(file, target)
     columns = columns_of(table, **column_options)
     selection = run(console, table, columns, families, None, time, splits, seed)
     console.result(
@@ -50,6 +52,13 @@ def chosen_families(learners: list[str]) -> list[Any]:
         for family in FAMILIES
         if family.kind != "learned" or not learners or family.name in learners
     ]
+
+
+def compiling_for(families: list[Any]) -> AbstractContextManager[None]:
+    """Compile what families need in the background, while a table is read."""
+    from likewise._compilation import compiling_in_background
+
+    return compiling_in_background([name for family in families for name in family.kernels])
 
 
 def run(

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._compare import chosen_families, run
+from likewise.cli._compare import chosen_families, compiling_for, run
 from likewise.cli._console import Console, UsageError, with_console
 from likewise.cli._options import Budget, Seed, Splits, Target, columns_of, seconds
 from likewise.cli._report import report_on
@@ -77,7 +77,8 @@ def command(
     if queries is not None or items is not None:
         raise UsageError("--queries and --items need --triplets, which is not given.")
     families = chosen_families([] if learner == "auto" else [learner])
-    table = labeled_table(file, target)
+    with compiling_for(families):
+        table = labeled_table(file, target)
     columns = columns_of(table, **column_options)
     forced = None if learner == "auto" else [learner]
     if resume:

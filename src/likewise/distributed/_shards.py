@@ -43,6 +43,7 @@ from likewise.supervision import (
 
 _TRIPLETS_IN_BLOCK = 1024
 _TRIPLETS_IN_CHECK = 1_000_000
+_MAX_STEP = 2.0  # times the averaged change; best of 1, 2 and 3 with 8 and with 64 shards
 
 
 class Plan(NamedTuple):
@@ -243,7 +244,7 @@ def train_round(
     ]
     if not alone:
         few = reduce_to_few(executor, add_results, parts)
-        parts = [executor.submit(merge_shards, few, start)]
+        parts = [executor.submit(merge_shards, few, start, len(shards))]
     result: ShardResult = executor.result(parts[0])
     return result
 
@@ -310,10 +311,15 @@ def add_results(parts: list[ShardResult]) -> ShardResult:
     )
 
 
-def merge_shards(parts: list[ShardResult], start: State) -> ShardResult:
-    """Return the result of a round: the merged state instead of the evidence."""
+def merge_shards(parts: list[ShardResult], start: State, n_shards: int) -> ShardResult:
+    """Return the result of a round: the merged state instead of the evidence.
+
+    The sum of the precisions would make later rounds hardly move, and the averaged change of W is
+    shorter than that of one learner on all triplets: hence the mean precision and a longer step.
+    """
     total = add_results(parts)
     began = perf_counter()
-    state = start.with_evidence(total.evidence)
+    step = min(_MAX_STEP, n_shards**0.5)
+    state = start.with_evidence(total.evidence, step, 1 / n_shards)
     merging = total.merging + perf_counter() - began
     return replace(total, evidence=(), merging=merging, state=state)

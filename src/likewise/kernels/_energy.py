@@ -6,7 +6,7 @@ from likewise.kernels._jit import kernel
 
 
 @kernel
-def class_energies(distances, labels, nearest, radii, c, out):
+def class_energies(distances, labels, nearest, radii, c, reach, invaded, out):
     """Write E(t, y) of every row t and label y into `out`.
 
     E(t, y) = Σ_{j in N_y} d(t,j) + c Σ_{j in N_y} Σ_{l: y_l≠y} [1 + d(t,j) − d(t,l)]₊
@@ -19,11 +19,10 @@ def class_energies(distances, labels, nearest, radii, c, out):
     nearest : (n_rows, n_classes, k) float64, d(t, j) of j in N_y(t) ascending; NaN if fewer
     radii : (n_items, k) float64, d(i, j) of j in T(i) ascending; NaN where i has fewer targets
     c : float
+    reach, invaded : (n_classes,) float64, scratch arrays
     out : (n_rows, n_classes) float64
     """
     n_classes, k = nearest.shape[1], nearest.shape[2]
-    reach = np.empty(n_classes)
-    invaded = np.empty(n_classes)
     for t in range(distances.shape[0]):
         widest = 0.0
         for y in range(n_classes):

@@ -21,18 +21,19 @@ def list_evidence(W, S, start_W, start_S, gained, moved):
 
 
 @kernel
-def apply_evidence(start_W, start_S, gained, moved, W, S):
-    """Write 1/S = 1/S₀ + g and W = W₀ + m/g, or W₀ where g is zero.
+def apply_evidence(start_W, start_S, gained, moved, step, share, W, S):
+    """Write 1/S = 1/S₀ + share · g and W = W₀ + step · m/g, or W₀ where g is zero.
 
     Parameters
     ----------
     start_W, start_S : (m, n), mean and variance of every entry
     gained, moved : (m, n), sums of the outputs of `list_evidence`
+    step, share : float
     W, S : (m, n), written
     """
     for i in range(W.shape[0]):
         for j in range(W.shape[1]):
             gain = float(gained[i, j])
             change = float(moved[i, j]) / gain if gain > 0 else 0.0
-            W[i, j] = float(start_W[i, j]) + change
-            S[i, j] = 1.0 / (1.0 / start_S[i, j] + gain)
+            W[i, j] = float(start_W[i, j]) + step * change
+            S[i, j] = 1.0 / (1.0 / start_S[i, j] + share * gain)

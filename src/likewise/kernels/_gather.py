@@ -6,10 +6,10 @@ block with a row for each triplet.
 
 import numpy as np
 
-from likewise.kernels._jit import rounded_kernel
+from likewise.kernels._jit import rounded_helper, rounded_kernel
 
 
-@rounded_kernel
+@rounded_helper
 def _scale(values, unit):
     """Return 1/length of a row, 0 for a zero row; 1 if rows are not normalized."""
     if not unit:

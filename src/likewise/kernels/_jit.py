@@ -1,9 +1,12 @@
-"""Compiler flags of all kernels."""
+"""Compiler flags of all kernels, and the time that compilation took."""
 
+import threading
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import numba
+from numba.core import event
 
 # Sums may be reordered, so that loops over features are vectorized. NaN and infinity keep their
 # meaning, unlike with `fastmath=True`.
@@ -18,6 +21,9 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Callers run kernels in threads (see `likewise._threads`): on some platforms, a kernel with
     threads of its own must not run in two threads at once. Division by zero follows NumPy, because
     a check at each division prevents vectorization.
+
+    Compilation is what the first user waits for, so kernels are plain loops over elements. An
+    assignment to a slice alone adds a second, because numba then compiles its error message.
     """
     return _compiled(function, _SAFE_FASTMATH)
 
@@ -27,5 +33,59 @@ def rounded_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, _ROUNDED)
 
 
+def helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only kernels of the same file call.
+
+    It has neither wrappers for Python and C nor a cache file, and so compiles in half the time.
+    Kernels of other files must not call it: a cached kernel is compiled again when its own file
+    changes, and no other.
+    """
+    return _helper(function, _SAFE_FASTMATH)
+
+
+def rounded_helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile like `helper`, but round each product before it is added."""
+    return _helper(function, _ROUNDED)
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
 def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=fastmath)(function)
+    return numba.njit(**_OPTIONS, fastmath=fastmath, cache=True)(function)
+
+
+def _helper(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
+    options = {**_OPTIONS, "no_cpython_wrapper": True}
+    return numba.njit(**options, fastmath=fastmath)(function)
+
+
+class _Clock(event.Listener):
+    """Adds up the seconds in which any thread compiles."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._lock = threading.Lock()
+        self._n_active = 0  # a kernel contains the compilations of its helpers
+        self._since = 0.0
+
+    def on_start(self, event: event.Event) -> None:
+        with self._lock:
+            if self._n_active == 0:
+                self._since = monotonic()
+            self._n_active += 1
+
+    def on_end(self, event: event.Event) -> None:
+        with self._lock:
+            self._n_active -= 1
+            if self._n_active == 0:
+                self.seconds += monotonic() - self._since
+
+
+_CLOCK = _Clock()
+event.register("numba:compile", _CLOCK)
+
+
+def compilation_seconds() -> float:
+    """Return the seconds that this process has spent in the compiler."""
+    return _CLOCK.seconds

@@ -2,57 +2,78 @@
 
 from likewise.kernels._jit import kernel
 
-_STRIP = 64
+_STRIP = 16
 
 
 @kernel
-def scan_impostors(block, first_row, first_column, labels, reach, tails, heads):
+def scan_impostors(
+    block,
+    first_row,
+    first_column,
+    labels,
+    column_labels,
+    reach,
+    column_reach,
+    scratch,
+    tails,
+    heads,
+):
     """List pairs of different labels that are closer than the reach of either; return their number.
 
-    Each pair of the upper triangle is examined once and may be listed in both directions. Pairs
-    beyond the capacity of `tails` are counted but not written.
+    Each pair of the upper triangle is examined once and may be listed in both directions. In
+    blocks that are scanned in ascending order, the heads of each tail are ascending.
 
     Parameters
     ----------
     block : (n, m) squared distances of rows first_row … with rows first_column …
-    labels : (n_rows,) int64
-    reach : (n_rows,) squared search radius
-    tails, heads : (capacity,) int32, written: a row and its impostor
+    labels, column_labels : (n,) and (m,) int64
+    reach, column_reach : (n,) and (m,) squared search radius
+    scratch : (m,) int32
+    tails, heads : (2 n m,) int32, written: a row and its impostor
     """
     count = 0
-    capacity = tails.shape[0]
     n_columns = block.shape[1]
-    column_reach = reach[first_column : first_column + n_columns]
     for i in range(block.shape[0]):
-        row = first_row + i
-        own = reach[row]
-        for start in range(0, n_columns, _STRIP):
-            stop = min(start + _STRIP, n_columns)
-            # branch-free, so that it is vectorized: most strips have no pair
-            hits = 0
-            for j in range(start, stop):
-                hits += (block[i, j] < own) | (block[i, j] < column_reach[j])
-            if hits == 0:
-                continue
-            for j in range(max(start, row + 1 - first_column), stop):
-                d = block[i, j]
-                column = first_column + j
-                if labels[row] == labels[column]:
-                    continue
-                if d < own:
-                    if count < capacity:
-                        tails[count], heads[count] = row, column
-                    count += 1
-                if d < column_reach[j]:
-                    if count < capacity:
-                        tails[count], heads[count] = column, row
-                    count += 1
+        own = reach[i]
+        # Columns within reach, collected without a branch; most strips have none.
+        n = 0
+        start = first_row + i + 1 - first_column
+        start = start if start > 0 else 0
+        while start < n_columns:
+            stop = start + _STRIP
+            hits = 1
+            if stop <= n_columns:  # a constant length, so that it is vectorized
+                hits = 0
+                for j in range(start, start + _STRIP):
+                    hits += (block[i, j] < own) | (block[i, j] < column_reach[j])
+            else:
+                stop = n_columns
+            if hits > 0:
+                for j in range(start, stop):
+                    scratch[n] = j
+                    n += (block[i, j] < own) | (block[i, j] < column_reach[j])
+            start = stop
+        for at in range(n):
+            j = scratch[at]
+            if labels[i] != column_labels[j]:
+                tails[count], heads[count] = first_row + i, first_column + j
+                count += block[i, j] < own
+                tails[count], heads[count] = first_column + j, first_row + i
+                count += block[i, j] < column_reach[j]
     return count
 
 
 @kernel
 def margin_costs(
-    target_distances, impostor_distances, indptr, c, width, loss, target_weights, impostor_weights
+    target_distances,
+    target_indptr,
+    impostor_distances,
+    indptr,
+    c,
+    width,
+    loss,
+    target_weights,
+    impostor_weights,
 ):
     """Write the cost of each anchor and the weight of each of its edges.
 
@@ -61,38 +82,32 @@ def margin_costs(
 
     Parameters
     ----------
-    target_distances : (n_anchors, k); NaN where an anchor has fewer targets
-    impostor_distances : (n_pairs,)
-    indptr : (n_anchors + 1,) int64, first position of each anchor's impostors
+    target_distances : (n_targets,) float64
+    target_indptr : (n_anchors + 1,) int64, first target of each anchor; see `_edges`
+    impostor_distances : (n_impostors,) float64
+    indptr : (n_anchors + 1,) int64, first impostor of each anchor
     c, width : float; width 0 for no smoothing
     loss : (n_anchors,) float64, written
-    target_weights : (n_anchors, k), written
-    impostor_weights : (n_pairs,), written
+    target_weights, impostor_weights : (n_targets,) and (n_impostors,) float64, written
     """
-    n_anchors, k = target_distances.shape
-    for i in range(n_anchors):
-        total = 0.0
-        widest = 0.0
-        for j in range(k):
-            target_weights[i, j] = 1
-            near = target_distances[i, j]
-            if near >= 0:  # false for NaN
-                total += near
-                widest = max(widest, near)
-        for at in range(indptr[i], indptr[i + 1]):
-            push = 0.0
-            far = impostor_distances[at]
-            if far < 1.0 + widest:
-                for j in range(k):
-                    h = 1.0 + target_distances[i, j] - far
-                    if h > 0:  # false for NaN
-                        slope = 1.0
-                        if h < width:
-                            slope = h / width
-                            total += c * h * slope / 2
-                        else:
-                            total += c * (h - width / 2)
-                        target_weights[i, j] += c * slope
-                        push += slope
-            impostor_weights[at] = -c * push
-        loss[i] = total
+    narrow = width if width > 0 else 1e-200  # far below the rounding error of a hinge
+    steepness = 1 / narrow
+    for i in range(loss.shape[0]):
+        first, stop = indptr[i] - indptr[0], indptr[i + 1] - indptr[0]
+        first_target, stop_target = target_indptr[i], target_indptr[i + 1]
+        for at in range(first, stop):
+            impostor_weights[at] = 0
+        pull, hinges = 0.0, 0.0
+        for j in range(first_target - target_indptr[0], stop_target - target_indptr[0]):
+            pull += target_distances[j]
+            margin = 1 + target_distances[j]
+            slopes = 0.0
+            for at in range(first, stop):  # branch-free, so that it is vectorized
+                h = margin - impostor_distances[at]
+                h = h if h > 0 else 0.0
+                slope = h * steepness if h < narrow else 1.0
+                hinges += slope * (h - slope * narrow / 2)
+                slopes += slope
+                impostor_weights[at] -= c * slope
+            target_weights[j] = 1 + c * slopes
+        loss[i] = pull + c * hinges

@@ -8,10 +8,10 @@ threshold equal to a score is not below it.
 
 import numpy as np
 
-from likewise.kernels._jit import kernel
+from likewise.kernels._jit import helper, kernel
 
 
-@kernel
+@helper
 def _bin(score, lowest, scale, n_bins):
     """Return the bin of a score; 0 for all scores below the thresholds."""
     position = (score - lowest) * scale
@@ -20,7 +20,7 @@ def _bin(score, lowest, scale, n_bins):
     return 0
 
 
-@kernel
+@helper
 def _fill_table(thresholds, slack, table):
     """Write the number n of thresholds below each bin; return the lower end and the bin density.
 
@@ -30,7 +30,8 @@ def _fill_table(thresholds, slack, table):
     lowest = thresholds[0]
     span = thresholds[n - 1] - lowest
     if not (span > 0 and span < 1e300 and slack < 1e300):
-        table[:] = -1
+        for b in range(n_bins):
+            table[b] = -1
         return lowest, 0.0
     scale = (n_bins - 3) / span
     # The bin of a score may be rounded differently here and in the caller.
@@ -51,7 +52,7 @@ def _fill_table(thresholds, slack, table):
     return lowest, scale
 
 
-@kernel
+@helper
 def _n_below(thresholds, score, low):
     """Return the number of ascending thresholds below the score, which is at least `low`."""
     high = thresholds.shape[0]

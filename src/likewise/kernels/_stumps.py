@@ -7,7 +7,7 @@ The best split minimizes Z = 2 Σ √(W₊W₋) over its two blocks and the labe
 
 import numpy as np
 
-from likewise.kernels._jit import kernel
+from likewise.kernels._jit import helper, kernel
 
 
 @kernel
@@ -27,13 +27,12 @@ def draw_pairs(labels, weights, first_random, second_random, cumulative, firsts,
     for i in range(n):
         cumulative[i + 1] = cumulative[i] + weights[i]
     for m in range(firsts.shape[0]):
-        first = _index_of(cumulative, first_random[m] * cumulative[n])
-        start = np.searchsorted(labels, labels[first])
-        stop = np.searchsorted(labels, labels[first], side="right")
+        first = min(_n_up_to(cumulative, first_random[m] * cumulative[n]), n) - 1
+        start, stop = _n_up_to(labels, labels[first] - 1), _n_up_to(labels, labels[first])
         # position among the weights of the other classes, shifted past the class of x′
         own = cumulative[stop] - cumulative[start]
         at = second_random[m] * (cumulative[n] - own)
-        second = _index_of(cumulative, at if at < cumulative[start] else at + own)
+        second = min(_n_up_to(cumulative, at if at < cumulative[start] else at + own), n) - 1
         # rounding, or classes without weight, can still give the class of x′
         if labels[second] == labels[first]:
             second = stop if stop < n else start - 1
@@ -41,9 +40,17 @@ def draw_pairs(labels, weights, first_random, second_random, cumulative, firsts,
         seconds[m] = second
 
 
-@kernel
-def _index_of(cumulative, at):
-    return min(np.searchsorted(cumulative, at, side="right") - 1, cumulative.shape[0] - 2)
+@helper
+def _n_up_to(values, limit):
+    """Return the number of ascending values that are at most `limit`."""
+    low, high = 0, values.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel
@@ -61,10 +68,9 @@ def gather_weights(members, targets, weights, own_targets, wide, own, whole):
     own_targets : (n,) int64, written
     wide : (n, width) float64, written
     own : (n,), written: the weight of each example for its target; 0 without a target
-    whole : (2, width), written: total weight of the positives, and of all
+    whole : (2, width), zeros, written: total weight of the positives, and of all
     """
     n_labels = weights.shape[1]
-    whole[:] = 0.0
     for k in range(members.shape[0]):
         i = members[k]
         target = targets[i]
@@ -80,7 +86,7 @@ def gather_weights(members, targets, weights, own_targets, wide, own, whole):
             wide[k, c] = 0.0
 
 
-@kernel
+@helper
 def _gaps(columns, first, second, rows, out):
     """Write f of every row into `out`; return its minimum and maximum."""
     low, high = np.inf, -np.inf
@@ -92,7 +98,7 @@ def _gaps(columns, first, second, rows, out):
     return low, high
 
 
-@kernel
+@helper
 def _half_normalizer(positive, total):
     """Return Σ √(W₊W₋) of one block, from the total weights of its positives and of all."""
     z = 0.0
@@ -101,7 +107,7 @@ def _half_normalizer(positive, total):
     return z
 
 
-@kernel
+@helper
 def _both_normalizers(positive, total, all_positive, all_total):
     """Return Σ √(W₊W₋) of a block and of the rest."""
     z = 0.0
@@ -113,13 +119,14 @@ def _both_normalizers(positive, total, all_positive, all_total):
     return z
 
 
-@kernel
+@helper
 def _bin_scale(low, high, n_bins):
     return n_bins / (high - low) * (1.0 - 1e-12)
 
 
 @kernel
-def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whole, n_bins, z, cuts):
+def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whole, gaps, bins,
+                     sums, z, cuts):  # fmt: skip
     """Write the minimum Z over the edges of equal bins for each pair, and the last bin below it.
 
     Parameters
@@ -131,24 +138,24 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
     weights : (n, n_labels) float64
     own : (n,) float64, the weight of each example for its target; 0 without a target
     whole : (2, n_labels) float64, total weight of the positives, and of all
-    n_bins : int
+    gaps, bins, sums : (n,) float64, (n,) int32 and (2, n_bins, n_labels) float64, scratch arrays
     z : (n_pairs,) float64, written
     cuts : (n_pairs,) int64, written; −1 if f is constant
     """
     n, n_labels = weights.shape
-    gaps = np.empty(n)
-    bins = np.empty(n, dtype=np.int32)
+    n_bins = sums.shape[1]
     all_positive, all_total = whole[0], whole[1]
-    total = np.empty((n_bins, n_labels))
-    positive = np.empty((n_bins, n_labels))
+    total, positive = sums[0], sums[1]
+    unsplit = 2.0 * _half_normalizer(all_positive, all_total)
     for m in range(firsts.shape[0]):
         low, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
-        z[m] = 2.0 * _half_normalizer(all_positive, all_total)
+        z[m] = unsplit
         cuts[m] = -1
         if not low < high:
             continue
-        total[:] = 0.0
-        positive[:] = 0.0
+        for b in range(n_bins):
+            for c in range(n_labels):
+                total[b, c] = positive[b, c] = 0.0
         scale = _bin_scale(low, high, n_bins)
         # three short loops are faster than one
         for i in range(n):
@@ -174,9 +181,11 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
 
 
 @kernel
-def histogram_threshold(columns, first, second, rows, n_bins, cut):
-    """Return the midpoint between the maximum f in bins up to `cut` and the minimum f above."""
-    gaps = np.empty(rows.shape[0])
+def histogram_threshold(columns, first, second, rows, n_bins, cut, gaps):
+    """Return the midpoint between the maximum f in bins up to `cut` and the minimum f above.
+
+    `gaps` is a scratch array, of the length of `rows`; the rest as in `search_histogram`.
+    """
     low, high = _gaps(columns, first, second, rows, gaps)
     scale = _bin_scale(low, high, n_bins)
     below, above = low, high
@@ -188,7 +197,7 @@ def histogram_threshold(columns, first, second, rows, n_bins, cut):
     return _middle(below, above)
 
 
-@kernel
+@helper
 def _middle(below, above):
     """Return the midpoint of [below, above), which is less than above."""
     middle = below + (above - below) / 2.0
@@ -209,8 +218,8 @@ def search_exact(columns, firsts, seconds, rows, targets, weights, own, whole, z
     for m in range(firsts.shape[0]):
         _, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
         order = np.argsort(gaps)
-        total[:] = 0.0
-        positive[:] = 0.0
+        for c in range(n_labels):
+            total[c] = positive[c] = 0.0
         best = _half_normalizer(all_positive, all_total)
         thresholds[m] = high
         any_split = False
@@ -240,8 +249,8 @@ def search_zero(columns, firsts, seconds, rows, targets, weights, own, z):
     total = np.empty((2, n_labels))
     positive = np.empty((2, n_labels))
     for m in range(firsts.shape[0]):
-        total[:] = 0.0
-        positive[:] = 0.0
+        for c in range(n_labels):
+            total[0, c] = total[1, c] = positive[0, c] = positive[1, c] = 0.0
         for i in range(n):
             b = int(columns[firsts[m], rows[i]] > columns[seconds[m], rows[i]])
             for c in range(n_labels):
@@ -271,7 +280,7 @@ def leaf_weights(leaves, targets, weights, positive, total):
 
 
 @kernel
-def reweigh(leaves, targets, outputs, weights, scores, masses):
+def reweigh(leaves, targets, outputs, weights, scores, masses, factors):
     """Multiply each weight by exp(−Y h) and normalize the weights to sum to 1; add h to the scores.
 
     Returns the normalizer Z = Σ w exp(−Y h), and the number of misclassified examples: by the
@@ -283,10 +292,14 @@ def reweigh(leaves, targets, outputs, weights, scores, masses):
     outputs : (n_leaves, n_labels), h
     weights, scores : (n, n_labels), changed
     masses : (n,), written: the sum of each example's weights
+    factors : (2, n_leaves, n_labels), a scratch array
     """
     n, n_labels = weights.shape
-    for_positive = np.exp(-outputs)
-    for_negative = np.exp(outputs)
+    for_positive, for_negative = factors[0], factors[1]
+    for leaf in range(outputs.shape[0]):
+        for c in range(n_labels):
+            for_positive[leaf, c] = np.exp(-outputs[leaf, c])
+            for_negative[leaf, c] = np.exp(outputs[leaf, c])
     normalizer = 0.0
     n_wrong = 0
     for i in range(n):

@@ -8,10 +8,10 @@ replaces an earlier one.
 
 import numpy as np
 
-from likewise.kernels._jit import kernel
+from likewise.kernels._jit import helper, kernel
 
 
-@kernel
+@helper
 def _replace_root(scores, ids, score, identifier):
     """Replace the root of a heap by (score, identifier) and restore the heap order."""
     size = scores.shape[0]

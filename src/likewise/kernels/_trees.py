@@ -67,7 +67,8 @@ def add_staged_losses(leaves, outputs, classes, scales, wrong, losses):
     n_labels = outputs.shape[2]
     F = np.empty(max(2, n_labels))
     for i in range(leaves.shape[0]):
-        F[:] = 0.0
+        for c in range(F.shape[0]):
+            F[c] = 0.0
         own = classes[i]
         for t in range(outputs.shape[0]):
             output = outputs[t, leaves[i, t]]

@@ -10,7 +10,7 @@ A row is a slice of a dense table, or the values and columns of a CSR row.
 
 import numpy as np
 
-from likewise.kernels._jit import kernel
+from likewise.kernels._jit import helper, kernel
 
 # Sums of weights with a smaller relative difference are equal: weights take few values at first and
 # cancel exactly, except for rounding.
@@ -21,22 +21,22 @@ _MIN_SUM, _MAX_SUM = 1e-250, 1e250  # sums within this range had no underflow or
 
 
 @kernel
-def winnow_pass_dense(X, signs, rate, margin, bias, logs):
+def winnow_pass_dense(X, columns, signs, rate, margin, bias, logs, differences, totals):
     """Learn from dense rows in one pass; return the number of mistakes.
 
     Parameters
     ----------
     X : (n_rows, n_columns)
+    columns : (n_columns,) int64, 0 to n_columns − 1
     signs : (n_rows,) float64, the labels as ±1
     rate : float, change of the logarithms at a mistake, times the feature
     margin : float, a mistake has y·s of at most this, with s as in `winnow_scores_dense`
     bias : float, 1 or 0
     logs : (n_columns + 1,) float64, changed in place
+    differences, totals : (n_columns + 1,) float64, scratch arrays
     """
     n_columns = X.shape[1]
-    differences, totals = np.empty_like(logs), np.empty_like(logs)
     unit = _rescale(logs, differences, totals)
-    all_columns = np.arange(n_columns)
     mistakes = 0
     for i in range(X.shape[0]):
         difference, total = bias * differences[n_columns], bias * totals[n_columns]
@@ -44,20 +44,18 @@ def winnow_pass_dense(X, signs, rate, margin, bias, logs):
             difference += X[i, j] * differences[j]
             total += abs(X[i, j]) * totals[j]
         if not _MIN_SUM < total < _MAX_SUM:
-            difference, total = _scaled_sums(X[i], all_columns, bias, logs)
+            difference, total = _scaled_sums(X[i], columns, bias, logs)
         if signs[i] * difference <= (margin + _ROUNDING) * total:
             mistakes += 1
-            unit = _update(
-                X[i], all_columns, rate * signs[i], bias, unit, logs, differences, totals
-            )
+            change = rate * signs[i]
+            unit = _update(X[i], columns, change, bias, unit, logs, differences, totals)
     return mistakes
 
 
 @kernel
-def winnow_pass_sparse(data, indices, indptr, signs, rate, margin, bias, logs):
+def winnow_pass_sparse(data, indices, indptr, signs, rate, margin, bias, logs, differences, totals):
     """Learn from CSR rows in one pass; the rest as in `winnow_pass_dense`."""
     last = logs.shape[0] - 1
-    differences, totals = np.empty_like(logs), np.empty_like(logs)
     unit = _rescale(logs, differences, totals)
     mistakes = 0
     for i in range(signs.shape[0]):
@@ -76,11 +74,10 @@ def winnow_pass_sparse(data, indices, indptr, signs, rate, margin, bias, logs):
 
 
 @kernel
-def winnow_scores_dense(X, bias, logs, out):
+def winnow_scores_dense(X, columns, bias, logs, out):
     """Write s = (w⁺ − w⁻)·x / (w⁺ + w⁻)·|x| of dense rows, in [−1, 1]; 0 for a zero row."""
-    all_columns = np.arange(X.shape[1])
     for i in range(X.shape[0]):
-        out[i] = _ratio(*_scaled_sums(X[i], all_columns, bias, logs))
+        out[i] = _ratio(*_scaled_sums(X[i], columns, bias, logs))
 
 
 @kernel
@@ -91,7 +88,7 @@ def winnow_scores_sparse(data, indices, indptr, bias, logs, out):
         out[i] = _ratio(*_scaled_sums(data[row], indices[row], bias, logs))
 
 
-@kernel
+@helper
 def _rescale(logs, differences, totals):
     """Write the weights in a unit in which none overflows; return its logarithm."""
     largest = 0.0
@@ -104,7 +101,7 @@ def _rescale(logs, differences, totals):
     return unit
 
 
-@kernel
+@helper
 def _update(values, columns, change, bias, unit, logs, differences, totals):
     """Update the logarithms of a row's features; return the unit, raised if necessary."""
     last = logs.shape[0] - 1
@@ -123,7 +120,7 @@ def _update(values, columns, change, bias, unit, logs, differences, totals):
     return _rescale(logs, differences, totals) if too_large else unit
 
 
-@kernel
+@helper
 def _scaled_sums(values, columns, bias, logs):
     """Return both sums of one row, divided by its largest weight and value."""
     last = logs.shape[0] - 1
@@ -143,6 +140,6 @@ def _scaled_sums(values, columns, bias, logs):
     return difference, total
 
 
-@kernel
+@helper
 def _ratio(difference, total):
     return 0.0 if abs(difference) <= _ROUNDING * total else difference / total

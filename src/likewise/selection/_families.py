@@ -34,6 +34,8 @@ class Family:
         Whether it takes CSR.
     searchable : bool
         Whether it leaves a similarity to search and explain with.
+    kernels : tuple of str
+        Compiled loops that it runs on dense rows; they are compiled before the time of a budget.
     wide : mapping
         Added to the settings where rows have more than a hundred features, for speed.
     """
@@ -46,6 +48,7 @@ class Family:
     grid: tuple[Settings, ...]
     sparse: bool = True
     searchable: bool = True
+    kernels: tuple[str, ...] = ()
     wide: Settings = field(default_factory=dict)
 
     def estimator(self, settings: Settings, seed: int) -> Any:
@@ -85,6 +88,13 @@ def _reference(module: str, name: str, **fixed: Any) -> Callable[[dict[str, Any]
     return make
 
 
+_SEARCH = ("scan_products",)
+_LMNN = ("scan_impostors", "group_edges", "edge_distances", "margin_costs", "add_neighbors")
+_ONLINE = ("list_rows", "add_rows")
+_DBOOST = (
+    "draw_pairs", "gather_weights", "search_histogram", "histogram_threshold", "leaf_weights",
+    "reweigh", "sum_trees",
+)  # fmt: skip
 _KNN_GRID = (
     {"scale": "standard", "n_neighbors": 5},
     {"scale": "none", "n_neighbors": 5},
@@ -101,6 +111,7 @@ FAMILIES: tuple[Family, ...] = (
         "nearest neighbors by Euclidean distance, without learning",
         _knn("euclidean"),
         _KNN_GRID,
+        kernels=_SEARCH,
     ),
     Family(
         "cosine",
@@ -109,6 +120,7 @@ FAMILIES: tuple[Family, ...] = (
         "nearest neighbors by cosine, without learning",
         _knn("cosine"),
         _KNN_GRID,
+        kernels=_SEARCH,
     ),
     Family(
         "lmnn",
@@ -123,6 +135,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "none", "n_neighbors": 3},
         ),
         sparse=False,
+        kernels=(*_SEARCH, *_LMNN, "class_energies"),
         # measured on 1000 digits of 784 pixels: 0.6 s instead of minutes
         wide={"n_components": 30, "init": "pca", "max_iter": 30},
     ),
@@ -137,6 +150,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 5, "r": 0.1},
             {"scale": "none", "n_neighbors": 5},
         ),
+        kernels=(*_SEARCH, *_ONLINE, "diagonal_dense"),
     ),
     Family(
         "oasis",
@@ -149,6 +163,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 5, "C": 0.1},
             {"scale": "none", "n_neighbors": 5},
         ),
+        kernels=(*_SEARCH, *_ONLINE, "oasis_dense"),
     ),
     Family(
         "sila",
@@ -161,6 +176,7 @@ FAMILIES: tuple[Family, ...] = (
             {"scale": "standard", "n_neighbors": 3, "form": "diagonal"},
             {"scale": "none", "n_neighbors": 3},
         ),
+        kernels=(*_SEARCH, "visit_each"),
     ),
     Family(
         "dboost",
@@ -171,6 +187,7 @@ FAMILIES: tuple[Family, ...] = (
         ({"scale": "standard"},),
         sparse=False,
         searchable=False,
+        kernels=_DBOOST,
     ),
     Family(
         "landmarks",
@@ -180,6 +197,7 @@ FAMILIES: tuple[Family, ...] = (
         lambda settings, seed: SimilarityFeatureClassifier(random_state=seed, **settings),
         ({"scale": "standard", "use": "both", "boolean": 0.03},),
         searchable=False,
+        kernels=("winnow_pass_dense", "winnow_scores_dense"),
     ),
     Family(
         "logistic",

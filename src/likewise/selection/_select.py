@@ -3,13 +3,13 @@
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from likewise._compilation import clock, compile_kernels
 from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     check_classes,
@@ -61,7 +61,7 @@ def select(
     choose_from : names of families, optional
         Families that may be chosen: baselines and learners with a similarity by default.
     budget : float, default=120.0
-        Seconds. At least one outer split is finished in any case.
+        Seconds, without those of compilation. At least one outer split is finished in any case.
     n_splits : int, default=5
         Outer splits; fewer where a class has fewer rows.
     random_state : int, default=0
@@ -80,7 +80,8 @@ def select(
     described = clone(columns).fit(rows)  # refuses tables that cannot be encoded, before any work
     notes: list[str] = []
     rows, labels = _sample(rows, labels, random_state, notes)
-    tried = _accepting(families, described.transform(take(rows, np.arange(2))), labels, notes)
+    sample = described.transform(take(rows, np.arange(2)))
+    tried = _accepting(families, sample, labels, notes)
     if len(described.feature_names_) > _WIDE:
         tried = [
             replace(f, grid=tuple({**settings, **f.wide} for settings in f.grid)) for f in tried
@@ -92,7 +93,10 @@ def select(
     n_splits = min(n_splits, int(np.unique(labels, return_counts=True)[1].min()))
     splitter = StratifiedKFold(n_splits, shuffle=True, random_state=random_state)
 
-    deadline = monotonic() + budget
+    if not is_sparse(sample):
+        with show_progress(verbose):
+            compile_kernels(name for family in tried for name in family.kernels)
+    deadline = clock() + budget
     splits: list[Split] = []
     with (
         show_progress(verbose),
@@ -106,10 +110,10 @@ def select(
     ):
         warnings.simplefilter("ignore")  # the notes report what matters, once and not per fit
         for number, (train, test) in enumerate(splitter.split(np.zeros(len(labels)), labels)):
-            share = (deadline - monotonic()) / (n_splits - number)
+            share = (deadline - clock()) / (n_splits - number)
             split = Split(rows, labels, train, test, columns, scales, random_state, work)
             # The first split decides which families are fast enough; if cut short, it is kept.
-            scored = split.run(tried, monotonic() + share, deadline if number == 0 else None)
+            scored = split.run(tried, clock() + share, deadline if number == 0 else None)
             if len(scored) < len(tried) and number > 0:
                 break
             splits.append(split)
@@ -119,7 +123,7 @@ def select(
                 notes.append(f"The budget was too short for {', '.join(left_out)}.")
             if work.interrupted:
                 break
-            if number + 1 < n_splits and monotonic() + 0.8 * split.seconds > deadline:
+            if number + 1 < n_splits and clock() + 0.8 * split.seconds > deadline:
                 notes.append(
                     f"The budget allowed {number + 1} of {n_splits} splits: a larger budget gives "
                     "more reliable figures."

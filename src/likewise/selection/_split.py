@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from time import monotonic
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from likewise._compilation import clock
 from likewise._progress import LongWork
 from likewise._validation import n_rows, take
 from likewise.selection._families import Family, Settings
@@ -73,17 +73,17 @@ class Split:
         before it do; after Ctrl-C what was searched is still scored, so that the first split
         always has a result.
         """
-        started = monotonic()
+        started = clock()
         self._search(families, until, cutoff)
         scored = []
         for family in families:
-            late = self._work.interrupted or (cutoff is not None and monotonic() > cutoff)
+            late = self._work.interrupted or (cutoff is not None and clock() > cutoff)
             if family.name in self.inner_scores or not (_is_searched(family) or late):
                 if self._work.interrupted and cutoff is None:
                     break
                 self._score_outside(family)
                 scored.append(family)
-        self.seconds = monotonic() - started
+        self.seconds = clock() - started
         return scored
 
     def _search(self, families: Sequence[Family], until: float, cutoff: float | None) -> None:
@@ -91,9 +91,9 @@ class Split:
             for family in families:
                 if place >= len(family.grid) or not _is_searched(family):
                     continue
-                if place > 0 and monotonic() > until:
+                if place > 0 and clock() > until:
                     return
-                if self.inner_scores and cutoff is not None and monotonic() > cutoff:
+                if self.inner_scores and cutoff is not None and clock() > cutoff:
                     return
                 score = self._inner_score(family, family.grid[place])
                 if self._work.interrupted:
@@ -130,14 +130,14 @@ class Split:
     def _score_outside(self, family: Family) -> None:
         settings = family.grid[self.best_setting(family)]
         X_train, X_test = self._parts[settings["scale"]]
-        started = monotonic()
+        started = clock()
         estimator = limit_to_rows(family.estimator(settings, self._seed), n_rows(X_train))
         with _threads(family):
             fitted = estimator.fit(X_train, self.y_train)
-            between = monotonic()
+            between = clock()
             self.predicted[family.name] = fitted.predict(X_test)
         self.fit_seconds[family.name] = between - started
-        self.predict_seconds[family.name] = monotonic() - between
+        self.predict_seconds[family.name] = clock() - between
         self._work.advance()
 
 

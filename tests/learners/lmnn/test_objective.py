@@ -107,7 +107,7 @@ def test_rows_without_targets_cost_nothing(rng):
 @pytest.mark.parametrize("block", [1, 7, 1024])
 def test_impostors_do_not_depend_on_the_blocks(rng, monkeypatch, block):
     monkeypatch.setattr(_impostors, "_ROWS_IN_BLOCK", block)
-    monkeypatch.setattr(_impostors, "_INITIAL_CAPACITY", 1)
+    monkeypatch.setattr(_impostors, "_COLUMNS_IN_BLOCK", block)
     X, labels, _ = make_problem(rng)
     reach = rng.random(len(X)) * 8
     reach[2] = -np.inf
@@ -117,7 +117,25 @@ def test_impostors_do_not_depend_on_the_blocks(rng, monkeypatch, block):
     assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == expected
 
 
-@pytest.mark.parametrize("name", ["_ROWS_IN_BLOCK", "_EDGES_IN_BLOCK", "_PARTIAL_SUMS"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 30.0, 3e3])
+def test_rounding_hides_no_impostor(rng, dtype, offset):
+    """Far from the origin, distances from products lose most of their digits."""
+    X = (rng.normal(size=(300, 6)) + offset).astype(dtype)
+    labels = rng.integers(0, 3, 300)
+    exact = energy.squared_distances(X.astype(float), X.astype(float))
+    # each reach is just above the distance of an impostor
+    reach = np.array([np.sort(exact[i][labels != labels[i]])[9] for i in range(300)]) * (1 + 1e-9)
+    indptr, heads = find_impostors(X, labels, reach)
+    for i in range(300):
+        found = heads[indptr[i] : indptr[i + 1]]
+        expected = np.flatnonzero((labels != labels[i]) & (exact[i] < reach[i]))
+        assert len(expected) == 10
+        assert set(expected) <= set(found.tolist())
+        assert len(found) <= 12
+
+
+@pytest.mark.parametrize("name", ["_ROWS_IN_BLOCK", "_PARTIAL_SUMS"])
 def test_blocks_change_no_more_than_rounding(rng, monkeypatch, name):
     X, labels, targets = make_problem(rng)
     L = rng.normal(size=(3, 4))
@@ -164,3 +182,17 @@ def test_given_impostors_stay(rng):
     for L in rng.normal(size=(3, 4, 4)):
         assert_allclose(search.renew(L), oracle.objective(L, X, pairs, triplets, 7.0))
         assert margins.n_impostors == 3
+
+
+@pytest.mark.parametrize("block", [1, 2, 1024])
+def test_anchors_of_one_row_are_summed_in_one_block(rng, monkeypatch, block):
+    monkeypatch.setattr(_objective, "_ROWS_IN_BLOCK", block)
+    X, _, _ = make_problem(rng)
+    anchors, targets = np.array([0, 0, 0, 5, 5, 6]), np.array([[1], [2], [3], [4], [6], [5]])
+    triplets = [(i, j, n) for i, (j,) in zip(anchors, targets, strict=True) for n in (8, 9)]
+    pairs = [(i, j) for i, (j,) in zip(anchors, targets, strict=True)]
+    margins = Margins(X, anchors, targets, 7.0)
+    margins.set_impostors(np.arange(7) * 2, np.tile([8, 9], 6).astype(np.int32))
+    L = rng.normal(size=(3, 4))
+    found = margins.cost_and_gradient(L, 0.3)[1]
+    assert_allclose(found, oracle.gradient(L, X, pairs, triplets, 7.0, 0.3), rtol=1e-10, atol=1e-9)

@@ -72,6 +72,22 @@ def test_the_function_may_change_between_steps():
     assert_allclose(optimizer.x, 3, atol=1e-5)
 
 
+def test_a_replaced_function_is_followed_with_the_curvature_of_the_last():
+    scale = np.array([1.0, 100.0, 1e4])
+    optimizer = LBFGS(bowl, np.array([5.0, -3.0, 2.0]))
+    run(optimizer, max_steps=10)
+    fresh = LBFGS(bowl, optimizer.x)
+
+    def moved(x):
+        return float((scale * (x - 2) ** 2).sum()), 2 * scale * (x - 2)
+
+    for each in (optimizer, fresh):
+        each.replace(moved)
+        assert each.value == moved(each.x)[0]
+    assert len(run(optimizer)) < len(run(fresh))
+    assert_allclose(optimizer.x, 2, atol=1e-5)
+
+
 def test_a_cliff_of_infinity_is_walked_around():
     def walled(x):
         return (np.inf, x) if x[0] > 1.5 else (float((x[0] - 1) ** 2), 2 * (x - 1))

@@ -14,10 +14,10 @@ from likewise.similarities import Best, as_similarity
 Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # CSR: indptr, and row numbers of impostors
 
 _SEARCH_MARGIN = 1.1  # search this much farther than the current margins
-_ROWS_FOR_SCALE, IMPOSTORS_FOR_SCALE = 500, 300
+_ROWS_FOR_SCALE, IMPOSTORS_FOR_SCALE = 200, 300
 _ROWS_PER_SCALE_BLOCK = 50  # each scored with all rows
-_ROWS_IN_BLOCK = 1024
-_INITIAL_CAPACITY = 4096
+_ROWS_IN_BLOCK, _COLUMNS_IN_BLOCK = 256, 1024
+_SMALL_ERROR = 0.01  # share of the reach
 
 
 class ImpostorSearch:
@@ -80,7 +80,7 @@ class ImpostorSearch:
 def reach_of(near: np.ndarray) -> np.ndarray:
     """Return the search radius of each row (squared) from the distances of its targets."""
     farthest = np.where(np.isnan(near), -np.inf, near).max(axis=1)
-    return (_SEARCH_MARGIN * (1 + farthest)).astype(near.dtype)  # −inf: no targets, no margin
+    return np.asarray(_SEARCH_MARGIN * (1 + farthest))  # −inf: no targets, no margin
 
 
 def typical_distance(near: np.ndarray) -> float:
@@ -138,7 +138,8 @@ def find_impostors(
 ) -> Lists | None:
     """List, for every row, the rows of another class closer than its reach, as CSR.
 
-    Each pair is computed once for both directions. None if there are more than `max_pairs`.
+    Each pair is computed once for both directions. None if there are more than `max_pairs`. Pairs
+    that are farther by less than the rounding error of their distance may be listed too.
 
     Parameters
     ----------
@@ -173,34 +174,41 @@ def impostor_pairs(
 
     Returns
     -------
-    tails, heads : int32 arrays, a row and its impostor
+    tails, heads : int32 arrays, a row and its impostor; the impostors of each row are ascending
     """
-    # |a − b|² as a single product of (−2a, |a|², 1) with (b, 1, |b|²)
-    left = np.concatenate([-2 * Z, _squares(Z), np.ones((len(Z), 1), Z.dtype)], axis=1)
-    right = np.concatenate([others, np.ones((len(others), 1), Z.dtype), _squares(others)], axis=1)
+    left, right, reach = _factors(Z, others, reach)
     pairs = [
         (rows, columns)
         for rows in slices(len(Z), _ROWS_IN_BLOCK)
-        for columns in slices(len(others), _ROWS_IN_BLOCK)
+        for columns in slices(len(others), _COLUMNS_IN_BLOCK)
         if first_other + columns.stop > first + rows.start + 1  # above the diagonal
     ]
     blocks: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32),) * 2] * len(pairs)
     counts = np.zeros(len(pairs), np.int64)
-    scratch = ScratchArray()
+    scratch, listed = ScratchArray(), ScratchArray()
 
     def work(number: int) -> None:
         if max_pairs is not None and counts.sum() > max_pairs:
             return
         rows, columns = pairs[number]
         shape = rows.stop - rows.start, columns.stop - columns.start
-        distances = scratch.get(shape, Z.dtype)
+        distances = scratch.get(shape, left.dtype)
         np.matmul(left[rows], right[columns].T, out=distances)
-        offsets = first + rows.start, first_other + columns.start
-        capacity, count = 0, _INITIAL_CAPACITY
-        while count > capacity:  # repeat with a larger buffer where it was too small
-            capacity = count
-            tails, heads = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
-            count = kernels.scan_impostors(distances, *offsets, labels, reach, tails, heads)
+        start, other_start = first + rows.start, first_other + columns.start
+        own, other = slice(start, start + shape[0]), slice(other_start, other_start + shape[1])
+        tails, heads = listed.get((2, 2 * distances.size), np.int32)
+        count = kernels.scan_impostors(
+            distances,
+            start,
+            other_start,
+            labels[own],
+            labels[other],
+            reach[own],
+            reach[other],
+            np.empty(shape[1], np.int32),
+            tails,
+            heads,
+        )
         counts[number] = count
         blocks[number] = tails[:count].copy(), heads[:count].copy()
 
@@ -211,17 +219,44 @@ def impostor_pairs(
     return tails, heads
 
 
-def impostor_lists(pairs: Sequence[tuple[np.ndarray, np.ndarray]], rows: slice) -> Lists:
-    """Return the impostors of a range of rows as CSR, from pairs that may include other rows."""
-    tails, heads = (np.concatenate(part) for part in zip(*pairs, strict=True))
-    own = (tails >= rows.start) & (tails < rows.stop)
-    tails, heads = tails[own].astype(np.int64) - rows.start, heads[own]
-    # Sorted by row, then by impostor: independent of the order in which blocks finished.
-    order = np.lexsort((heads, tails))
-    indptr = np.zeros(rows.stop - rows.start + 1, np.int64)
-    np.cumsum(np.bincount(tails, minlength=len(indptr) - 1), out=indptr[1:])
-    return indptr, heads[order]
+def _factors(
+    Z: np.ndarray, others: np.ndarray, reach: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return matrices whose product holds squared distances, and the reach, in one precision.
+
+    |a − b|² is the product of (−2a, |a|², 1) with (b, 1, |b|²). Its rounding error, of at most
+    `rounding` (|a|² + |b|²), is subtracted in advance, so that no impostor is missed. Single
+    precision is used if that error is small beside the reach.
+    """
+    squares, other_squares = _squares(Z), _squares(others)
+    typical = np.median(squares) + np.median(other_squares)
+    within = reach[np.isfinite(reach)]
+    for dtype in (np.float32, np.float64):
+        # d + 2 products and sums, of terms that add up to at most 2 (|a|² + |b|²), of rounded rows
+        rounding = 2 * (Z.shape[1] + 8) * np.finfo(dtype).eps / 2
+        if len(within) == 0 or rounding * typical <= _SMALL_ERROR * np.median(within):
+            break
+    ones = np.ones((len(Z), 1)), np.ones((len(others), 1))
+    left = np.concatenate([-2 * Z, (1 - rounding) * squares, ones[0]], axis=1, dtype=dtype)
+    right = np.concatenate([others, ones[1], (1 - rounding) * other_squares], axis=1, dtype=dtype)
+    return left, right, (reach * (1 + rounding)).astype(dtype)
 
 
 def _squares(Z: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", Z, Z)[:, None]
+    return np.einsum("ij,ij->i", Z, Z, dtype=np.float64)[:, None]
+
+
+def impostor_lists(pairs: Sequence[tuple[np.ndarray, np.ndarray]], rows: slice) -> Lists:
+    """Return the impostors of a range of rows as CSR, from pairs that may include other rows.
+
+    Pairs are given block by block, in ascending order of blocks, so that the impostors of each row
+    are ascending.
+    """
+    tails, heads = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    own = (tails >= rows.start) & (tails < rows.stop)
+    tails, heads = tails[own] - np.int32(rows.start), heads[own]
+    indptr = np.zeros(rows.stop - rows.start + 1, np.int64)
+    np.cumsum(np.bincount(tails, minlength=len(indptr) - 1), out=indptr[1:])
+    grouped = np.empty_like(heads)
+    kernels.group_edges(tails, heads, indptr[:-1].copy(), grouped)
+    return indptr, grouped

@@ -68,7 +68,8 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Initial map; its scale is fitted.
     max_iter : int, default=200
     tol : float, default=1e-3
-        Stop when ten steps lower the objective by less than this share.
+        Stop when steps lower the objective by much less than this share, and a new search for
+        impostors changes it by less than this share.
     warm_start : bool, default=False
         Start from the map of the previous `fit`.
     n_jobs : int, optional

@@ -12,14 +12,16 @@ from likewise._progress import LongWork
 from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn._objective import Margins
 
-_STEPS_BETWEEN_SEARCHES = 10
+_STEPS_BEFORE_SEARCH = 10, 15  # the first time, and later
+_SMALL_GAIN = 0.03  # of a step, as a share of the tolerance: ends the steps on a list
 _MIN_STEP_FRACTION = 2**-8  # of the steps since the last impostor search
 # Where classes are far apart, the optimum has nearly every pair at its margin, and a list of all
 # pairs would grow with the square of the number of rows.
 _MAX_IMPOSTORS_PER_ROW = 500
 # Smoothing the hinge over a width w shifts the minimum by about w/40 of the objective (measured on
-# standardized wine data): a width of 10 tol is well within the tolerance.
-_MAX_HINGE_WIDTH, _MIN_HINGE_WIDTH, _WIDTH_PER_TOL = 0.3, 1e-5, 10
+# standardized wine data): a width of 10 tol is well within the tolerance. Minimizing over a width
+# of 0.3 first takes more steps and more searches.
+_MAX_HINGE_WIDTH, _MIN_HINGE_WIDTH, _WIDTH_PER_TOL = 0.01, 1e-5, 10
 _SUFFICIENT_DECREASE = 1e-4
 _MAX_BACKTRACKS = 25
 
@@ -55,9 +57,11 @@ def minimize_margins(
 ) -> Minimum:
     """Minimize from `L`, and search for impostors again as the map changes.
 
-    The hinge is smoothed: first over a wide interval, then, from the minimum found, over one ten
-    times narrower, until the smoothing error is below `tol`. A `warm` start is close to the
-    minimum and uses only the last width.
+    Steps on a list of impostors end when they gain little beside `tol`; the search for impostors
+    is over when a new list then changes the cost by less than `tol`. The hinge is smoothed: first
+    over a wide interval, then, from the minimum found, over one ten times narrower, until the
+    smoothing error is below `tol`. A `warm` start is close to the minimum and uses only the last
+    width.
     """
     started = perf_counter()
     best, best_L = search.renew(L), L
@@ -66,24 +70,26 @@ def minimize_margins(
     with LongWork(
         "fitting LMNN", total=max_iter, unit="steps", partial_result="the best map so far"
     ) as work:
-        widths = list(_hinge_widths(tol))
-        for width in widths[-1:] if warm else widths:
-            optimizer = LBFGS(partial(margins.cost_and_gradient, width=width), L)
-            is_preliminary = width == _MAX_HINGE_WIDTH and len(widths) > 1
-            width_tol = 10 * tol if is_preliminary else tol
-            n_steps, converged = _STEPS_BETWEEN_SEARCHES, False
+        widths = list(_hinge_widths(tol))[-1 if warm else 0 :]
+        optimizer = LBFGS(partial(margins.cost_and_gradient, width=widths[0]), L)
+        for width in widths:
+            if width != widths[0]:
+                optimizer.replace(partial(margins.cost_and_gradient, width=width))
+            width_tol = tol if width == widths[-1] else 10 * tol
+            n_steps, converged = _STEPS_BEFORE_SEARCH[0], False
             while not converged and work.done < max_iter and not work.interrupted:
                 before, start = optimizer.value, optimizer.x
-                moved = _take_steps(optimizer, work, min(n_steps, max_iter - work.done))
+                n_steps = min(n_steps, max_iter - work.done)
+                is_flat = _take_steps(optimizer, work, n_steps, _SMALL_GAIN * width_tol)
+                value = optimizer.value
                 fraction, objective = _renew_impostors(start, before, optimizer, margins, search)
                 history.append(_history_entry(work.done, objective, margins, started))
                 if objective < best:
                     best, best_L = objective, optimizer.x
-                is_flat = before - optimizer.value <= width_tol * optimizer.value
-                converged = fraction == 0 or not moved or (is_flat and fraction == 1)
+                is_valid = abs(optimizer.value - value) <= width_tol * value
+                converged = fraction == 0 or (is_flat and is_valid and fraction == 1)
                 # After an outdated list of impostors, search again sooner.
-                n_steps = min(2 * n_steps, _STEPS_BETWEEN_SEARCHES) if fraction == 1 else 2
-            L = optimizer.x
+                n_steps = min(2 * n_steps, _STEPS_BEFORE_SEARCH[1]) if fraction == 1 else 2
     return Minimum(best_L, best, work.done, converged or work.interrupted, history)
 
 
@@ -115,6 +121,11 @@ class LBFGS:
         self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=memory)
         self.x = start
         self.value, self.gradient = function(start)
+
+    def replace(self, function: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> None:
+        """Continue with a similar function, and with the curvature estimate."""
+        self._function = function
+        self.reevaluate()
 
     def reevaluate(self) -> None:
         """Evaluate the current point again, after the function has changed."""
@@ -174,15 +185,23 @@ class LBFGS:
             self._pairs.append((s, y, 1 / curvature))
 
 
-def _take_steps(optimizer: LBFGS, work: LongWork, n_steps: int) -> bool:
-    """Take up to `n_steps` steps, fewer on Ctrl-C; return False if one did not decrease."""
+def _take_steps(optimizer: LBFGS, work: LongWork, n_steps: int, tol: float) -> bool:
+    """Take up to `n_steps` steps, fewer on Ctrl-C, until two in turn gain at most the share `tol`.
+
+    Returns whether they did, or whether no step decreases the function.
+    """
+    n_small = 0
     for _ in range(n_steps):
+        before = optimizer.value
         if not optimizer.step():
-            return False
+            return True
         work.advance()
+        n_small = n_small + 1 if before - optimizer.value <= tol * optimizer.value else 0
+        if n_small == 2:
+            return True
         if work.interrupted:
             break
-    return True
+    return False
 
 
 def _renew_impostors(

@@ -45,8 +45,11 @@ class State(Protocol):
         `n_updates` is the number of updates since `start`.
         """
 
-    def with_evidence(self, evidence: Evidence) -> Self:
-        """Return this state with the evidence of other states that continued from it."""
+    def with_evidence(self, evidence: Evidence, step: float = 1.0, share: float = 1.0) -> Self:
+        """Return this state with the summed evidence of states that continued from it.
+
+        `step` multiplies the averaged change of W, `share` the summed gain in precision.
+        """
 
 
 def weighted_blocks(part: Weighted, size: int) -> Iterator[Weighted]:
@@ -114,10 +117,12 @@ class OasisState:
         """Return the change in W times the number of updates, and that number."""
         return n_updates * (self.W - start.W.astype(np.float64)), float(n_updates)
 
-    def with_evidence(self, evidence: Evidence) -> "OasisState":
-        """Add the mean change in W, weighted by the numbers of updates."""
+    def with_evidence(
+        self, evidence: Evidence, step: float = 1.0, share: float = 1.0
+    ) -> "OasisState":
+        """Add `step` times the mean change in W, weighted by the numbers of updates."""
         moved, total = evidence
-        W = self.W + moved / total if total > 0 else self.W.copy()
+        W = self.W + step * moved / total if total > 0 else self.W.copy()
         return OasisState(W.astype(self.W.dtype))
 
 
@@ -145,7 +150,9 @@ class DiagonalState:
                 kernels.diagonal_lists(*queries, *items, weights, r, self.W, self.S, totals)
             else:
                 dense = batches.item_rows(rows)
-                kernels.diagonal_dense(*queries, dense, weights, r, self.W, self.S, totals)
+                squares = np.multiply(dense, dense, out=batches.scratch("squares", dense.shape))
+                state = self.W, self.S
+                kernels.diagonal_dense(*queries, dense, squares, weights, r, *state, totals)
 
     def forget(self, share: float) -> None:
         """Move the variances towards their initial value by a share of the difference."""
@@ -166,10 +173,12 @@ class DiagonalState:
         kernels.list_evidence(self.W, self.S, start.W, start.S, gained, moved)
         return gained, moved
 
-    def with_evidence(self, evidence: Evidence) -> "DiagonalState":
-        """Return 1/S = 1/S₀ + Σg and W = W₀ + Σ g∘(W − W₀) / Σg, with the start counted once."""
+    def with_evidence(
+        self, evidence: Evidence, step: float = 1.0, share: float = 1.0
+    ) -> "DiagonalState":
+        """Return 1/S = 1/S₀ + share Σg and W = W₀ + step Σ g∘(W − W₀) / Σg."""
         W, S = np.empty_like(self.W), np.empty_like(self.S)
-        kernels.apply_evidence(self.W, self.S, *evidence, W, S)
+        kernels.apply_evidence(self.W, self.S, *evidence, step, share, W, S)
         return DiagonalState(W, S)
 
 
@@ -251,23 +260,22 @@ class FactoredState:
         of_items = _above(_inverse(self.Sigma) - _inverse(start.Sigma), _rounding(start.Sigma))
         return of_queries, of_queries @ change, of_items, change @ of_items
 
-    def with_evidence(self, evidence: Evidence) -> "FactoredState":
+    def with_evidence(
+        self, evidence: Evidence, step: float = 1.0, share: float = 1.0
+    ) -> "FactoredState":
         """Add the gains to Λ⁻¹ and Σ⁻¹; this is an approximation.
 
         The sum of precisions Λ⁻¹⊗Σ⁻¹ is not a Kronecker product. W is the mean of two estimates,
         weighted by the gains on the query side and on the item side.
         """
         of_queries, by_queries, of_items, by_items = evidence
-        W = (
-            self.W
-            + (
-                _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
-                + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
-            )
-            / 2
-        )
-        queries = _inverse(_inverse(self.Lambda) + of_queries)
-        items = _inverse(_inverse(self.Sigma) + of_items)
+        change = (
+            _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
+            + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
+        ) / 2
+        W = self.W + step * change
+        queries = _inverse(_inverse(self.Lambda) + share * of_queries)
+        items = _inverse(_inverse(self.Sigma) + share * of_items)
         return FactoredState(*(part.astype(self.W.dtype) for part in (W, queries, items)))
 
 

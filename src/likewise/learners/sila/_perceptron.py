@@ -10,7 +10,7 @@ largest possible loss of margin. A row with a positive bound is not a mistake an
 
 The diagonal form has neither pairs nor bounds, because an update has full rank in the scores: each
 mistake ends its block. While mistakes are frequent, the diagonal form, and narrow rows of any form,
-are visited one by one in a compiled loop.
+are visited one by one in a compiled loop; few rows always are.
 """
 
 from collections.abc import Callable
@@ -42,6 +42,7 @@ _MAX_FEATURES_SINGLE = 2_048  # with more, too many scores would be computed aga
 _MISTAKES_PER_BLOCK = 32  # with more, another matrix product would be faster
 _CAPACITY = 64
 _NARROW = 32  # number of features up to which visiting rows one by one is fast
+_MAX_MULTIPLICATIONS = 500_000  # of an epoch, up to which blocks do not pay off
 _RARE = 0.02  # share of mistakes below which bounds save time
 
 
@@ -183,8 +184,11 @@ class Perceptron:
         self._mistakes = np.empty(capacity, np.int64)
         self._others = np.empty((capacity, k), np.int64)
         self._other_weights = np.empty((capacity, k))
-        shape = 1 if diagonal else _CAPACITY, n
-        self._left, self._right = (np.empty(shape, rows.rounded.dtype) for _ in range(2))
+        self._pairs = np.empty((2, 1 if diagonal else _CAPACITY, n), rows.rounded.dtype)
+        # scratch arrays of the kernels
+        self._best, self._nearest = np.empty(k + 1), np.empty(k + 1, np.int64)
+        self._vectors = np.empty((2, rows.X.shape[1]))
+        self._extremes = np.empty((4, max(len(reach), len(rows.segments))))
         self._block_size = min(_MAX_ROWS_PER_BLOCK, max(1, _SCORES_PER_BLOCK // n))
         self._bounds = np.full(n, -np.inf)
         self._tracking = False
@@ -219,11 +223,12 @@ class Perceptron:
     def _visit_one_by_one(self) -> int:
         """Visit all rows with a product each, and learn from mistakes."""
         voted, order = self.voted, self._order
-        inner = self.rows.gram if self.rows.norm == 2 else np.empty((1, 0))
+        inner = self.rows.gram if self.rows.norm == 2 else np.zeros((1, len(order)))
         n_mistakes = kernels.visit_each(
             order, self.rows.columns, np.atleast_2d(voted.A), np.atleast_2d(voted.weighted),
             voted.n_visits, voted.form == "diagonal", self._problem, inner, self._mistakes,
-            self._others, self._other_weights,
+            self._others, self._other_weights, self._vectors, np.empty(len(order)), self._best,
+            self._nearest,
         )  # fmt: skip
         if n_mistakes:
             updates = None
@@ -252,7 +257,7 @@ class Perceptron:
         block = self._block(queries, scores)
         diagonal = voted.form == "diagonal"
         gram = np.empty((0, 0), block.dtype) if diagonal else self.rows.gram
-        inner, inner_rows = np.empty((1, 0)), rows
+        inner, inner_rows = np.zeros((1, len(self._order))), rows
         if self.rows.norm == 2:
             inner = self.rows.gram
             if len(inner) == 0:
@@ -263,8 +268,9 @@ class Perceptron:
             before = n_mistakes
             at, n_mistakes = kernels.visit_rows(
                 at, rows, places, self._order, block, *exact, self._problem, inner, inner_rows,
-                gram, self._left, self._right, n_mistakes, self._mistakes, self._others,
-                self._other_weights, self._tracking, self._bounds,
+                gram, self._pairs, n_mistakes, self._mistakes, self._others, self._other_weights,
+                self._tracking, self._bounds, np.empty(len(self._order), block.dtype), self._best,
+                self._nearest, self._vectors, self._extremes,
             )  # fmt: skip
             if n_mistakes == before or diagonal or len(gram):
                 break
@@ -294,10 +300,10 @@ class Perceptron:
         X = self.rows.X
         update = self._updates(rows, rows, slice(last, last + 1))
         pair = np.vstack([to_dense(X[update.rows]), to_dense(update.differences(X))])
-        self._left[last], self._right[last] = (X @ pair.T).T
+        self._pairs[:, last] = (X @ pair.T).T
         if self._tracking:
             kernels.lower_bounds(
-                self._left[last], self._right[last], self._problem, X.shape[1], self._bounds
+                self._pairs, last, self._problem, X.shape[1], self._extremes, self._bounds
             )
 
 
@@ -306,6 +312,8 @@ def min_share_one_by_one(rows: SortedRows, diagonal: bool) -> float:
     n, n_features = rows.X.shape
     if is_sparse(rows.X) or (rows.norm == 2 and len(rows.gram) == 0):
         return 1.0
+    if n * n * n_features <= _MAX_MULTIPLICATIONS:
+        return 0.0
     if diagonal:  # each mistake ends its block
         return 0.01 + n * n_features / 4e6
     return 0.1 if n_features <= _NARROW else 1.0

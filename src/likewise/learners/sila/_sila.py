@@ -6,7 +6,6 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -347,6 +346,8 @@ def validation_mask(y: np.ndarray, fraction: float, seed: int) -> np.ndarray:
 
     A class too small for a validation row at this fraction is used for training only.
     """
+    from sklearn.model_selection import StratifiedShuffleSplit  # slow to import
+
     _, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
     n_validation = (fraction * counts).astype(np.int64)
     rows = np.flatnonzero(n_validation[labels] > 0)

@@ -1,0 +1,145 @@
+"""Compilation: what the demo needs, what is compiled ahead, what the cache keeps, what is timed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from numba.core import event
+
+import likewise
+from likewise import kernels
+from likewise._compilation import clock, compile_kernels, compiling_in_background
+from likewise._progress import show_progress
+from likewise.kernels import _jit
+from likewise.kernels._signatures import signature_of
+from likewise.selection import FAMILIES
+
+SOURCE = Path(likewise.__file__).parent.parent
+NAMES = [name for name in dir(kernels) if name.islower() and not name.startswith("comp")]
+
+
+def run(code, **variables):
+    """Run code in a new process and return what it prints, as JSON."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **variables}
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return json.loads(found.stdout.splitlines()[-1])
+
+
+def test_every_kernel_can_be_compiled_ahead():
+    assert {name.partition(":")[0] for name in kernels.SIGNATURES} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", kernels.SIGNATURES)
+def test_a_signature_has_the_number_of_arguments_of_its_kernel(name):
+    function = getattr(kernels, name.partition(":")[0]).py_func
+    assert len(signature_of(name)) == function.__code__.co_argcount
+
+
+def test_kernels_call_only_helpers_of_their_own_file():
+    """A cached kernel is compiled again when its own file changes, and no other."""
+    for path in sorted(Path(kernels.__file__).parent.glob("_*.py")):
+        lines = path.read_text(encoding="utf8").splitlines()
+        imported = [line for line in lines if line.startswith("from likewise.kernels")]
+        assert all("likewise.kernels._jit import" in line for line in imported), path.name
+
+
+DEMO = """
+import json, sys
+from likewise.cli import main
+for arguments in (
+    ["fit", "wine", "--budget", "600s", "--splits", "2", "-m", "{0}/m", "--report", "{0}/r.html"],
+    ["search", "{0}/m", "--items", "wine", "--query", "row 17", "-k", "5"],
+    ["explain", "{0}/m", "--items", "wine", "17", "42", "--top", "5"],
+):
+    sys.argv[1:] = arguments
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, arguments
+from likewise import kernels
+loaded = {{name: value for name, value in vars(kernels).items() if hasattr(value, "overloads")}}
+print(json.dumps({{name: [str(types) for types in kernel.overloads]
+                  for name, kernel in loaded.items()}}))
+"""
+
+
+def test_the_demo_compiles_few_kernels_and_those_of_a_comparison_ahead(tmp_path):
+    used = run(DEMO.format(tmp_path))
+    ahead = {name for family in FAMILIES for name in family.kernels}
+    assert ahead <= set(used)
+    assert {name: used[name] for name in ahead} == {
+        name: [str(signature_of(name))] for name in ahead
+    }
+    # the report needs three more; each takes its part of a second at the first use
+    assert set(used) - ahead == {"count_pairs", "count_products", "pair_scores"}
+    assert sum(len(signatures) for signatures in used.values()) <= 25
+
+
+AHEAD = "import json; from likewise.kernels import compile_ahead as ahead; print(json.dumps({}))"
+
+
+def test_the_cache_survives_copying_the_package(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(SOURCE / "likewise", first / "likewise", ignore=ignored)
+    compiled = AHEAD.format("ahead('edge_distances')")
+    assert run(compiled, PYTHONPATH=str(first), NUMBA_CACHE_DIR="") is True
+    # without the times of the files
+    shutil.copytree(first / "likewise", second / "likewise", copy_function=shutil.copyfile)
+    assert run(compiled, PYTHONPATH=str(second), NUMBA_CACHE_DIR="") is False
+
+
+def test_the_clock_stops_during_compilation(monkeypatch):
+    times = iter([10.0, 14.0, 15.0])  # the start and the end of a compilation, and the question
+    counted = _jit._Clock()
+    monkeypatch.setattr(_jit, "_CLOCK", counted)
+    monkeypatch.setattr(_jit, "monotonic", lambda: next(times))
+    monkeypatch.setattr("likewise._compilation.monotonic", lambda: next(times))
+    outer, inner = (event.Event("numba:compile", event.EventStatus.START) for _ in range(2))
+    counted.on_start(outer)
+    counted.on_start(inner)  # of a helper
+    counted.on_end(inner)
+    counted.on_end(outer)
+    assert clock() == 11.0
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """Record the names of kernels instead of compiling them; those with an x are in the cache."""
+    names = []
+
+    def compile_ahead(name):
+        names.append(name)
+        return not name.startswith("x")
+
+    monkeypatch.setattr(kernels, "compile_ahead", compile_ahead, raising=False)
+    return names
+
+
+def test_compilation_is_shown_with_its_number_of_kernels(compiler, capsys):
+    with show_progress():
+        assert compile_kernels(["xa", "b", "c", "b"]) == 2
+    assert compiler == ["xa", "b", "c"]
+    assert capsys.readouterr().err.startswith("compiling, once: 3/3 kernels")
+
+
+def test_nothing_is_shown_if_all_kernels_are_in_the_cache(compiler, capsys):
+    with show_progress():
+        assert compile_kernels(["xa", "xb"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_compilation_in_the_background_ends_with_its_block(compiler, monkeypatch):
+    threads = []
+    monkeypatch.setattr(Thread, "start", lambda thread: (threads.append(thread), thread.run()))
+    monkeypatch.setattr(Thread, "join", lambda thread: threads.remove(thread))
+    with compiling_in_background(["a", "b"]):
+        assert compiler == ["a", "b"]
+        assert len(threads) == 1
+    assert not threads
