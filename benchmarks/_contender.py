@@ -10,6 +10,8 @@ ENVIRONMENTS = {
     "faiss": ["numpy", "faiss-cpu==1.15.1"],
     "torch": ["numpy", "torch==2.13.0"],
     "nudge": ["numpy", "nudge-ft==0.1.2"],
+    "intelex": ["numpy", "scikit-learn==1.7.2", "scikit-learn-intelex==2026.2.0"],
+    "usearch": ["numpy", "usearch==2.26.6"],
     "metric": ["scikit-learn==1.7.2", "metric-learn==0.7.0", "pylmnn==1.6.4", "six", "mlpack"],
 }
 
@@ -21,11 +23,15 @@ class Contender:
     Attributes
     ----------
     name : str
+        "likewise" is compared with the others: "likewise, ..." is a variant of it, "floor: ..." a
+        lower bound, and any other name is a peer.
     prepare : callable from (case, data) to the timed call
     environment : str or None
         A key of ENVIRONMENTS; None for likewise's own.
     slow : bool
         Run once, without warm-up.
+    share : float
+        The part of the case's work that it does, for ratios.
     left_out : callable from a case to a reason, or to None where it takes part
     """
 
@@ -33,4 +39,5 @@ class Contender:
     prepare: Callable[[dict[str, Any], Any], Callable[[], Any]]
     environment: str | None = None
     slow: bool = False
+    share: float = 1.0
     left_out: Callable[[dict[str, Any]], str | None] = lambda case: None

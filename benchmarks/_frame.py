@@ -26,11 +26,17 @@ class Result(NamedTuple):
     name: str
     answers: list[dict[str, Any]]
     failure: str | None
+    share: float = 1.0
 
     @property
     def seconds(self) -> float:
         """Time of the fastest run, the least disturbed one."""
         return min(answer["seconds"] for answer in self.answers)
+
+    @property
+    def full_seconds(self) -> float:
+        """Time that all of the case's work would take."""
+        return self.seconds / self.share
 
 
 def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
@@ -51,10 +57,14 @@ def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
     for case in module.CASES:
         results = _run_case(name, contenders, case, repeats, roots)
         print(f"\n{name}: {_title(case)} (best of {repeats}, in turn)\n{_table(results)}")
+        print(_ratios(results))
         report.append((case, results))
     found = [{"case": case, "results": [r._asdict() for r in results]} for case, results in report]
     (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf8")
-    texts = [f"## {_title(case)}\n\n{_table(results).to_markdown()}\n" for case, results in report]
+    texts = [
+        f"## {_title(case)}\n\n{_table(results).to_markdown()}\n\n{_ratios(results)}\n"
+        for case, results in report
+    ]
     (folder / f"{name}.md").write_text("\n".join([f"# {name}\n", *texts]), encoding="utf8")
     _plot(report, folder / f"{name}.png")
     print(f"\nwritten to {folder}")
@@ -91,14 +101,14 @@ def _run_case(
     finally:
         for worker in workers:
             worker.close()
-    return [Result(worker.name, worker.answers, worker.failure) for worker in workers]
+    return [Result(each.name, each.answers, each.failure, each.share) for each in workers]
 
 
 class _Worker:
     """A contender in its own process; one that does not run is left out with a reason."""
 
     def __init__(self, module: str, contender: Contender, case: dict[str, Any], root: Path) -> None:
-        self.name, self.slow = contender.name, contender.slow
+        self.name, self.slow, self.share = contender.name, contender.slow, contender.share
         if root != ROOT:
             self.name += f", {root.name}"
         self.answers: list[dict[str, Any]] = []
@@ -187,7 +197,7 @@ def _title(case: dict[str, Any]) -> str:
 
 
 def _table(results: list[Result]) -> Table:
-    ours = next((r.seconds for r in results if r.name == "likewise" and r.answers), None)
+    ours = next((r.full_seconds for r in results if r.name == "likewise" and r.answers), None)
     measured = {key for result in results for answer in result.answers for key in answer}
     extra = sorted(measured - {"seconds", "peak_mb"})
     rows = []
@@ -204,12 +214,27 @@ def _table(results: list[Result]) -> Table:
             (
                 result.name,
                 f"{result.seconds:.3g}",
-                "" if ours is None else f"{result.seconds / ours:.2f}",
+                "" if ours is None else f"{result.full_seconds / ours:.2f}",
                 f"{max(answer['peak_mb'] for answer in result.answers):.0f}",
                 *(f"{middle[key]:.6g}" if key in middle else "" for key in extra),
             )
         )
     return Table(("", "seconds", "× likewise", "MB above data", *extra), rows)
+
+
+def _ratios(results: list[Result]) -> str:
+    """Return the time of likewise relative to the fastest peer and to the floor, in a sentence."""
+    ran = [result for result in results if result.answers]
+    ours = [result for result in ran if result.name == "likewise"]
+    floors = [result for result in ran if result.name.startswith("floor: ")]
+    peers = [r for r in ran if not r.name.startswith(("likewise", "floor: "))]
+    ratios = []
+    for kind, others in (("the fastest peer", peers), ("the floor", floors)):
+        if ours and others:
+            best = min(others, key=lambda result: result.full_seconds)
+            ratio = ours[0].full_seconds / best.full_seconds
+            ratios.append(f"{ratio:.2f} × {kind} ({best.name.removeprefix('floor: ')})")
+    return f"likewise takes {' and '.join(ratios)}." if ratios else ""
 
 
 def _plot(report: list[tuple[dict[str, Any], list[Result]]], path: Path) -> None:

@@ -1,12 +1,13 @@
 """Searches of a running server: alone, while it learns, and the same search as a plain function.
 
 The load comes from the contender's own process; the server is another one, and its learner a third.
-Each run makes `searches` searches from `clients` connections, one after the other on each.
+Each run makes `searches` searches from `clients` connections, one after the other on each. The
+floor is a route of the same libraries that reads JSON and answers with ten constant matches.
+Without HTTP, a product with argpartition and a flat faiss index search the same items.
 """
 
 import ctypes
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ import numpy as np
 
 from benchmarks._contender import Contender
 
-_SIZE = {"items": 20_000, "features": 64, "searches": 1_000}
+_SIZE = {"items": 20_000, "features": 64, "searches": 1_000, "threads": 1}
 CASES = [{**_SIZE, "clients": 1}, {**_SIZE, "clients": 4}]
 
 _COMPARISONS, _AT_A_TIME, _PAUSE = (
@@ -64,8 +65,11 @@ class _Server:
         lw.save(similarity, folder / "model.safetensors")
         command = [sys.executable, "-m", "likewise", "serve", folder / "model.safetensors"]
         options = ["--items", folder / "items.parquet", "--port", "0", "--feedback-rate", "1e9"]
+        self._start([*command, *options])
+
+    def _start(self, command: list[Any]) -> None:
         self._process = subprocess.Popen(
-            [*command, *options], stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent
+            command, stdout=subprocess.PIPE, text=True, preexec_fn=_end_with_parent
         )
         assert self._process.stdout is not None
         self.address = self._process.stdout.readline().removeprefix("serving at ").strip()
@@ -74,6 +78,44 @@ class _Server:
         """Return a persistent connection."""
         parts = urlsplit(self.address)
         return HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+
+
+class _BareServer(_Server):
+    """A server whose only route answers at once."""
+
+    def __init__(self) -> None:
+        self._start([sys.executable, "-m", "benchmarks.serve"])
+
+
+def serve_bare_route() -> None:
+    """Serve a route that reads JSON and answers with constant matches."""
+    import socket
+
+    import uvicorn
+    from fastapi import FastAPI
+    from pydantic import BaseModel
+
+    class Query(BaseModel):
+        id: int
+        k: int
+
+    class Answer(BaseModel):
+        matches: list[dict[str, float]]
+        model: int
+
+    app = FastAPI()
+    answer = Answer(matches=[{"id": number, "score": 0.5} for number in range(10)], model=1)
+
+    @app.post("/v1/search")
+    async def search(body: Query) -> Answer:
+        return answer
+
+    # With an explicit protocol, so that asyncio sets TCP_NODELAY.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+    options = {"access_log": False, "log_level": "warning", "timeout_keep_alive": 65}
+    uvicorn.Server(uvicorn.Config(app, **options)).run(sockets=[listener])
 
 
 def _end_with_parent() -> None:
@@ -112,6 +154,11 @@ def _alone(case: dict[str, Any], data: Any) -> Any:
     return lambda: {"seconds": _searches(case, server)}
 
 
+def _bare_route(case: dict[str, Any], data: Any) -> Any:
+    server = _BareServer()
+    return lambda: {"seconds": _searches(case, server)}
+
+
 def _learning(case: dict[str, Any], data: Any) -> Any:
     items, triplets = data
     server = _Server(items)
@@ -146,16 +193,41 @@ def _plain(case: dict[str, Any], data: Any) -> Any:
     items, _ = data
     index = lw.Index(lw.Bilinear(np.eye(case["features"], dtype=np.float32), "cosine"), "exact")
     index.add(list(range(len(items))), items)
+    return _as_function(case, items, lambda query: index.search(query, 11))
+
+
+def _product(case: dict[str, Any], data: Any) -> Any:
+    items = data[0] / np.linalg.norm(data[0], axis=1, keepdims=True)
+
+    def search(query: np.ndarray) -> np.ndarray:
+        scores = items @ query[0]
+        best = np.argpartition(-scores, 11)[:11]
+        return best[np.argsort(-scores[best])]
+
+    return _as_function(case, items, search)
+
+
+def _flat_faiss(case: dict[str, Any], data: Any) -> Any:
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    items = data[0] / np.linalg.norm(data[0], axis=1, keepdims=True)
+    flat = faiss.IndexFlatIP(case["features"])
+    flat.add(items)
+    return _as_function(case, items, lambda query: flat.search(query, 11))
+
+
+def _as_function(case: dict[str, Any], items: np.ndarray, search: Any) -> Any:
+    """Return a call that searches for one item after the other."""
 
     def run() -> dict[str, Any]:
         seconds = []
         for query in np.random.default_rng(0).integers(case["items"], size=case["searches"]):
             started = perf_counter()
-            index.search(items[query : query + 1], 11)
+            search(items[query : query + 1])
             seconds.append(perf_counter() - started)
         return {"seconds": np.array(seconds)}
 
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     return run
 
 
@@ -164,18 +236,25 @@ def quality(case: dict[str, Any], data: Any, result: dict[str, Any]) -> dict[str
     seconds = result.pop("seconds")
     return {
         "searches/s": case["clients"] / float(seconds.mean()),
+        "p5 ms": 1e3 * float(np.quantile(seconds, 0.05)),
         "p50 ms": 1e3 * float(np.quantile(seconds, 0.5)),
         "p99 ms": 1e3 * float(np.quantile(seconds, 0.99)),
         **{f"comparisons {key}": float(value) for key, value in result.items()},
     }
 
 
+def _several_clients(case: dict[str, Any]) -> str | None:
+    return None if case["clients"] == 1 else "one after the other"
+
+
 CONTENDERS = [
     Contender("likewise", _alone),
-    Contender("while learning", _learning),
-    Contender(
-        "as a function",
-        _plain,
-        left_out=lambda case: None if case["clients"] == 1 else "one after the other",
-    ),
+    Contender("likewise, while learning", _learning),
+    Contender("likewise, without HTTP", _plain, left_out=_several_clients),
+    Contender("without HTTP: product and argpartition", _product, left_out=_several_clients),
+    Contender("without HTTP: flat faiss", _flat_faiss, left_out=_several_clients),
+    Contender("floor: a bare JSON route", _bare_route),
 ]
+
+if __name__ == "__main__":
+    serve_bare_route()

@@ -134,6 +134,14 @@ def test_calls_that_overlap_leave_blas_as_it_was(two_threads, first_to_end):
     assert blas_threads() == {2}
 
 
+def test_no_limit_is_set_where_blas_has_one_thread(monkeypatch):
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController.limit", pytest.fail)
+    done = []
+    with threadpool_limits(1, user_api="blas"):
+        for_each(done.append, [0])
+    assert done == [0]
+
+
 def test_a_limit_is_kept_inside_its_block_only(two_threads):
     seen = set()
     with limit_threads(1):

@@ -7,7 +7,7 @@ results do not depend on the number of threads.
 import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock, local
@@ -154,19 +154,26 @@ class _SharedLimit:
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
-            if self._callers == 0:
+            if self._callers == 0 and _has_threads(_per_process_blas()):
                 with _thread_control():
                     self._limit = _per_process_blas().limit(limits=1)
             self._callers += 1
         try:
-            with _per_thread_blas().limit(limits=1):
+            per_thread = _per_thread_blas()
+            with per_thread.limit(limits=1) if _has_threads(per_thread) else nullcontext():
                 yield
         finally:
             with self._lock:
                 self._callers -= 1
-                if self._callers == 0:
+                if self._callers == 0 and self._limit is not None:
                     with _thread_control():
                         self._limit.restore_original_limits()
+                    self._limit = None
+
+
+def _has_threads(libraries: Any) -> bool:
+    """Return whether a library may use several threads; setting a limit takes 40 µs."""
+    return any(library.num_threads != 1 for library in libraries.lib_controllers)
 
 
 single_threaded_blas = _SharedLimit()

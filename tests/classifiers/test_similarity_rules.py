@@ -40,7 +40,9 @@ def small_blocks():
     """Cut every search and every block of energies into pieces of one or two rows."""
     return (
         mock.patch.object(_similarity, "_DISTANCES_IN_BLOCK", 5),
-        mock.patch.multiple(_search, _QUERIES_IN_BLOCK=2, _ITEMS_IN_BLOCK=3, _ITEMS_IN_CHUNK=4),
+        mock.patch.multiple(
+            _search, _QUERIES_IN_BLOCK=2, _ITEMS_IN_BLOCK=3, _SCORES_IN_BLOCK=3, _ITEMS_IN_CHUNK=4
+        ),
     )
 
 

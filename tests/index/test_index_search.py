@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 import likewise as lw
+from likewise.index.engines import ENGINES
 
 NORMS = ("none", "cosine", "dice", "jaccard")
 
@@ -236,3 +237,12 @@ def test_all_candidates_scored_again_are_all_items(rng, engine, fold):
     if engine == "usearch":
         index.snapshot.store.set_effort(200)
     assert_like_neighbors(index, s, Q, P, 5, atol=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "inner_product"])
+def test_rounding_of_earlier_vectors_counts_after_more_precise_ones(metric, rng):
+    engine, vectors = ENGINES["exact"].make(metric), rng.normal(size=(9, 3))
+    engine.add(vectors, dtype=np.float32)
+    before = engine.error_bounds(vectors[:1])
+    engine.add(vectors, dtype=np.float64)
+    assert engine.error_bounds(vectors[:1]) >= before

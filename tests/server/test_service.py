@@ -192,3 +192,18 @@ def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):
     service = serve(lw.Bilinear(np.eye(4)), frame, image_shape=(2, 2))
     shown = Explorer(service).view(service.item("a"))
     assert (shown.kind, shown.image[:22]) == ("image", "data:image/png;base64,")
+
+
+def test_only_a_short_search_runs_in_the_event_loop(serve, numbers, monkeypatch):
+    service = serve(lw.Bilinear(np.eye(3)), numbers)
+    assert service.is_fast(question(id=100))
+    assert service.is_fast(question(vector=[1.0, 0.0, 0.0]))
+    assert not service.is_fast(question(id=100, filter={"name": "item 3"}))
+    assert not service.is_fast(question(id="unknown"))  # which reads the store
+    monkeypatch.setattr("likewise.server._service._MAX_INLINE_NUMBERS", 20 * 3 - 1)
+    assert not service.is_fast(question(id=100))
+
+
+def test_a_search_that_scores_item_by_item_runs_on_a_thread(serve, numbers):
+    service = serve(lw.Bilinear(np.eye(3), "dice"), numbers.assign(a=1.0, b=2.0, c=3.0))
+    assert not service.is_fast(question(id=100))

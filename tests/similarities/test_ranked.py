@@ -11,7 +11,7 @@ from tests.oracles import landmarks as oracle
 
 import likewise as lw
 from likewise._threads import limit_threads
-from likewise.similarities import _ranked, _search, similarity_among
+from likewise.similarities import _products, _ranked, _search, similarity_among
 
 
 @given(
@@ -43,12 +43,9 @@ def test_rows_of_the_sample_tie_with_themselves_in_every_form(rng, dtype, as_row
 def test_blocks_and_threads_do_not_change_a_rank(rng, monkeypatch, two_threads):
     S = rng.normal(size=(300, 5)).astype(np.float32)
     expected = lw.Ranked(S).score(S, S[:50])
-    for name, size in {
-        "_ITEMS_IN_CHUNK": 37,
-        "_ITEMS_IN_COUNT": 10,
-        "_QUERIES_IN_COUNT": 3,
-    }.items():
-        monkeypatch.setattr(_search, name, size)
+    monkeypatch.setattr(_search, "_ITEMS_IN_CHUNK", 37)
+    monkeypatch.setattr(_products, "_ITEMS_IN_COUNT", 10)
+    monkeypatch.setattr(_products, "_QUERIES_IN_COUNT", 3)
     monkeypatch.setattr(_ranked, "_THRESHOLDS_AT_A_TIME", 1000)
     for n_threads in (1, 2):
         with limit_threads(n_threads):

@@ -43,6 +43,7 @@ def tiny_blocks(monkeypatch):
     """Make a search of a few rows take several chunks and blocks."""
     monkeypatch.setattr(_search, "_ITEMS_IN_CHUNK", 5)
     monkeypatch.setattr(_search, "_ITEMS_IN_BLOCK", 2)
+    monkeypatch.setattr(_search, "_SCORES_IN_BLOCK", 2)
     monkeypatch.setattr(_search, "_QUERIES_IN_BLOCK", 3)
 
 

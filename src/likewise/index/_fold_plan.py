@@ -53,11 +53,11 @@ class FoldPlan:
     reranks: bool = False
 
     def fold_queries(self, Q: Any) -> Any:
-        """Return the vectors to search the engine with."""
+        """Return the vectors to search the engine with, from checked queries."""
         assert self.folded is not None
         if self.factors is not None:
             return _times(Q, self.factors[0])
-        return self.folded.fold_queries(Q, self.metric)
+        return self.folded._fold_queries(Q, self.metric)
 
     def fold_items(self, P: Any) -> Any:
         """Return the vectors to store in the engine."""
@@ -84,9 +84,9 @@ class FoldPlan:
         return isinstance(self.folded, Bilinear) and self.metric != self.folded.folded_metric
 
     def unfold(self, values: Any, Q: Any) -> np.ndarray:
-        """Convert the engine's values to the scale of the similarity."""
+        """Convert the engine's values for checked queries to the scale of the similarity."""
         assert self.folded is not None
-        return self.folded.unfold_scores(values, Q, self.metric)
+        return self.folded._unfold_scores(values, Q, self.metric)
 
     def stores_same_vectors(self, other: "FoldPlan") -> bool:
         """Return whether an engine filled for this plan can serve the other without a change."""
@@ -112,7 +112,9 @@ class FoldPlan:
         similarity = self.similarity
         is_distance = isinstance(similarity, Mahalanobis)
         if isinstance(similarity, Mahalanobis):
-            queries, items = steady_map(Q, similarity.L.T), steady_map(rows, similarity.L.T)
+            # One map for both sides: a small one takes as long as one of some hundred rows.
+            mapped = steady_map(np.concatenate([Q, rows]), similarity.L.T)
+            queries, items = mapped[: len(Q)], mapped[len(Q) :]
         elif isinstance(similarity, Bilinear) and similarity.norm in ("none", "cosine"):
             queries, items = _times(Q.astype(np.float64), similarity.W), rows
             if similarity.norm == "cosine":

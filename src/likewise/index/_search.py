@@ -9,7 +9,7 @@ from likewise._threads import slices
 from likewise._validation import is_sparse, n_rows
 from likewise.index.engines import NO_SLOT, Hits, best_unseen_value
 from likewise.index.stores import Reader
-from likewise.similarities import Similarity
+from likewise.similarities import Similarity, sort_best
 
 # Not a power of two: rows at such distances compete for the same cache lines.
 _QUERIES_PER_BATCH = 1000
@@ -35,12 +35,16 @@ def best_items(reader: Reader, Q: Any, k: int, allowed: Any, n_candidates: int) 
         _search_batch(reader, Q[batch], k, allowed, n_items, n_candidates)
         for batch in slices(n_rows(Q), _QUERIES_PER_BATCH)
     ]
+    if len(batches) == 1:
+        return batches[0]
     width = max(slots.shape[1] for slots, _ in batches)
     slots, scores = zip(*(_padded(*batch, width) for batch in batches), strict=True)
     return np.concatenate(slots), np.concatenate(scores)
 
 
 def _padded(slots: np.ndarray, scores: np.ndarray, k: int) -> Best:
+    if slots.shape[1] == k:
+        return slots, scores
     missing = ((0, 0), (0, k - slots.shape[1]))
     slots = np.pad(slots, missing, constant_values=NO_SLOT)
     return slots, np.pad(scores, missing, constant_values=-np.inf)
@@ -82,31 +86,49 @@ def _verified_best(
 ) -> Best:
     """Return the best items by their scores in double precision.
 
-    The engine's values have rounding errors. A few more candidates than `k` are scored again; any
-    other item has at most the last candidate's value plus the maximum error. Where that exceeds the
-    k-th score, more candidates are scored, and finally every item.
+    The engine's values have rounding errors. A few more candidates than `k` are scored again. For
+    queries of which another item may be better, more candidates are, and finally every item.
     """
-    plan = reader.plan
-    slots, scores = np.full((n_rows(Q), k), NO_SLOT), np.full((n_rows(Q), k), -np.inf)
-    pending = np.arange(n_rows(Q))
-    errors = reader.error_bounds(folded)
-    for factor in (1, _MORE_CANDIDATES):
-        n_candidates = _limited(factor * (k + _SPARE_CANDIDATES), n_items)
-        hits = reader.search(folded[pending], n_candidates, allowed)
-        best = _sorted(hits.slots, _exact_scores(reader, Q[pending], hits), k)
-        width = best[0].shape[1]
-        slots[pending, :width], scores[pending, :width] = best
-        unseen = best_unseen_value(hits, errors[pending], plan.metric)
-        unseen_scores = plan.unfold(unseen[:, None], Q[pending])[:, 0]
-        is_all = (hits.slots != NO_SLOT).sum(axis=1) == n_items
-        if n_items is None:
-            is_all = (hits.slots.shape[1] < n_candidates) | (hits.slots[:, -1] == NO_SLOT)
-        pending = pending[~is_all & ~(scores[pending, -1] > unseen_scores)]
-        if not len(pending):
-            return slots, scores
-    best = exact_best(plan.similarity, Q[pending], reader.blocks(allowed), k)
-    slots[pending], scores[pending] = best
+    n_candidates = k + _SPARE_CANDIDATES
+    slots, scores, verified = _rescored(reader, Q, folded, k, n_candidates, allowed, n_items)
+    if verified.all():
+        return slots, scores
+    rest = np.flatnonzero(~verified)
+    n_candidates *= _MORE_CANDIDATES
+    slots[rest], scores[rest], verified = _rescored(
+        reader, Q[rest], folded[rest], k, n_candidates, allowed, n_items
+    )
+    rest = rest[~verified]
+    if len(rest):
+        best = exact_best(reader.plan.similarity, Q[rest], reader.blocks(allowed), k)
+        slots[rest], scores[rest] = best
     return slots, scores
+
+
+def _rescored(
+    reader: Reader,
+    Q: Any,
+    folded: np.ndarray,
+    k: int,
+    n_candidates: int,
+    allowed: Any,
+    n_items: int | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the best of some candidates, and for which queries no other item can be better.
+
+    An item outside the candidates has at most the last candidate's value plus the maximum error.
+    """
+    n_candidates = _limited(n_candidates, n_items)
+    hits = reader.search(folded, n_candidates, allowed)
+    slots, scores = _padded(*_sorted(hits.slots, _exact_scores(reader, Q, hits), k), k)
+    errors = reader.error_bounds(folded)
+    unseen = best_unseen_value(hits, errors, reader.plan.metric)[:, None]
+    verified = scores[:, -1] > reader.plan.unfold(unseen, Q)[:, 0]
+    if n_items is None:
+        verified |= (hits.slots.shape[1] < n_candidates) | (hits.slots[:, -1] == NO_SLOT)
+    elif n_items == hits.slots.shape[1]:
+        verified |= (hits.slots != NO_SLOT).all(axis=1)
+    return slots, scores, verified
 
 
 def _exact_scores(reader: Reader, Q: Any, hits: Hits) -> np.ndarray:
@@ -115,20 +137,25 @@ def _exact_scores(reader: Reader, Q: Any, hits: Hits) -> np.ndarray:
     size = max(1, _NUMBERS_PER_BATCH // (scores.shape[1] * Q.shape[1]))
     for batch in slices(len(scores), size):
         filled = hits.slots[batch] != NO_SLOT
-        if filled.any():
-            distinct, right = np.unique(hits.slots[batch][filled], return_inverse=True)
-            queries = Q[batch].toarray() if is_sparse(Q) else Q[batch]
+        if not filled.any():
+            continue
+        queries = Q[batch].toarray() if is_sparse(Q) else Q[batch]
+        found = hits.slots[batch][filled]
+        if len(queries) == 1:
+            distinct, right = found, np.arange(len(found))
+            left = np.zeros_like(right)
+        else:
+            distinct, right = np.unique(found, return_inverse=True)
             left = np.nonzero(filled)[0]
-            scores[batch][filled] = reader.plan.score_pairs(
-                queries, reader.rows(distinct), left, right
-            )
+        rows = reader.rows(distinct)
+        scores[batch][filled] = reader.plan.score_pairs(queries, rows, left, right)
     return scores
 
 
 def _sorted(slots: np.ndarray, scores: np.ndarray, k: int) -> Best:
     """Return the `k` best; among equal scores the lower slot comes first."""
-    order = np.lexsort((slots, -scores))[:, :k]
-    return np.take_along_axis(slots, order, axis=1), np.take_along_axis(scores, order, axis=1)
+    scores, slots = sort_best((scores, slots), k)
+    return slots, scores
 
 
 def exact_best(

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from likewise import __version__
+from likewise._threads import single_threaded_blas
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _monitoring, _routes
@@ -57,9 +58,10 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        state.start()
-        yield
-        state.stop()
+        with single_threaded_blas():  # each request uses one core
+            state.start()
+            yield
+            state.stop()
 
     app = FastAPI(
         title="likewise",

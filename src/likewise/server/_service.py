@@ -194,6 +194,8 @@ class Service:
         snapshot = self.snapshot
         known = request.id is None or str(request.id) in snapshot.catalog.by_id
         plain = request.text is None and request.version is None and request.filter is None
+        if snapshot.index.store.plan.folded is None:  # every item is scored by itself
+            return False
         n_numbers = len(snapshot.catalog) * (snapshot.n_item_features or 0)
         return known and plain and n_numbers <= _MAX_INLINE_NUMBERS
 

@@ -1,7 +1,7 @@
 """Similarities: small immutable values that score, search, fold and save."""
 
 from likewise._validation import as_objects
-from likewise.similarities._base import Foldable, Metric, Similarity
+from likewise.similarities._base import Foldable, Metric, PreparedItems, Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._blocks import Distance
 from likewise.similarities._columns import DissimilarityColumns, dissimilarities, exact_scores
@@ -17,6 +17,7 @@ from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
 from likewise.similarities._offsets import ItemOffsets, check_item_ids, with_rows
 from likewise.similarities._precomputed import Precomputed
+from likewise.similarities._products import rounding_bound, steady_map
 from likewise.similarities._ranked import Ranked, similarity_among, underlying_similarity
 from likewise.similarities._rows import (
     frozen_map,
@@ -36,9 +37,9 @@ from likewise.similarities._search import (
     Best,
     BlockScorer,
     best_items,
+    items_in_block,
     merge_best,
-    rounding_bound,
-    steady_map,
+    sort_best,
     to_matches,
 )
 from likewise.similarities._transformed import Naive
@@ -59,6 +60,7 @@ __all__ = [
     "Metric",
     "Naive",
     "Precomputed",
+    "PreparedItems",
     "Ranked",
     "Similarity",
     "Term",
@@ -72,6 +74,7 @@ __all__ = [
     "from_distance",
     "frozen_map",
     "inverse_lengths",
+    "items_in_block",
     "join_columns",
     "lengths",
     "map_rows",
@@ -82,6 +85,7 @@ __all__ = [
     "rounding_bound",
     "set_input_tags",
     "similarity_among",
+    "sort_best",
     "steady_map",
     "sums",
     "to_dense",

@@ -2,15 +2,17 @@
 
 import os
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from likewise import _files
 from likewise._execution import current_backend
-from likewise._validation import Rows, check_whole_number
+from likewise._validation import Rows, check_whole_number, n_rows
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._matches import Matches
+from likewise.similarities._products import ProductItems
 from likewise.similarities._rows import one_row_each
 from likewise.similarities._search import Scorer, search
 
@@ -135,6 +137,7 @@ class Similarity(ABC):
         Parameters
         ----------
         Q, P : rows of the queries and of the items
+            Items may be prepared by `prepare_items`.
         k : int
             Number of items to return for each query.
         exclude_self : bool, default=False
@@ -147,12 +150,49 @@ class Similarity(ABC):
             items, the remaining entries are None and −inf.
         """
         k = check_whole_number(k, "k")
+        if isinstance(P, PreparedItems) and P.similarity is not self:
+            raise ValueError(
+                f"P must be prepared for {self!r}, but it was prepared for {P.similarity!r}."
+            )
         backend = current_backend()
+        if isinstance(P, PreparedItems) and (backend is not None or P.product is None):
+            P = P.rows
         if backend is not None:
             found: Matches = backend.neighbors(self, Q, P, k, exclude_self=exclude_self)
             return found
         scorer, dtype = self._scorer(Q, P)
         return search(scorer, k, exclude_self=exclude_self, dtype=dtype)
+
+    def prepare_items(self, P: Any) -> "PreparedItems":
+        """Check and convert items once, for many searches with `neighbors`.
+
+        A search for one query then costs one pass over the items. The answers are the same. The
+        prepared items take two to three times the memory of the rows; with sparse rows, objects or
+        a similarity that is not a matrix product, they are the rows alone.
+
+        Parameters
+        ----------
+        P : rows of the items
+
+        Returns
+        -------
+        PreparedItems
+            For `neighbors` of this similarity.
+
+        Examples
+        --------
+        >>> import likewise as lw
+        >>> s = lw.Mahalanobis(1.0)
+        >>> items = s.prepare_items([[0.0, 1.0], [2.0, 0.0]])
+        >>> s.neighbors([[1.0, 0.0]], items, k=1).ids
+        array([[1]])
+        """
+        rows = self.check_items(P)
+        return PreparedItems(self, rows, self._product_items(rows, keep=True))
+
+    def _product_items(self, P: Any, *, keep: bool = False) -> ProductItems | None:
+        """Return checked items for a `ProductScorer`; None if this similarity has none for them."""
+        return None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this similarity to a file; `likewise.load` reads it back."""
@@ -163,6 +203,29 @@ class Similarity(ABC):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Similarity":
         return self
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedItems:
+    """Items that were prepared for `Similarity.neighbors`; see `Similarity.prepare_items`.
+
+    Attributes
+    ----------
+    similarity : Similarity
+    rows : checked rows of the items
+    product : ProductItems or None
+        The items as a side of a matrix product, if the similarity computes one.
+    """
+
+    similarity: Similarity
+    rows: Rows
+    product: ProductItems | None
+
+    def __len__(self) -> int:
+        return n_rows(self.rows)
+
+    def __repr__(self) -> str:
+        return f"PreparedItems({len(self)} items, {self.similarity!r})"
 
 
 class Foldable(Similarity):
@@ -205,3 +268,11 @@ class Foldable(Similarity):
         Q : rows of the queries, before folding
         metric : as in `fold_queries`
         """
+
+    @abstractmethod
+    def _fold_queries(self, Q: Rows, metric: Metric) -> Rows:
+        """Return `fold_queries` of checked rows, for a metric that serves this similarity."""
+
+    @abstractmethod
+    def _unfold_scores(self, values: np.ndarray, Q: Rows, metric: Metric) -> np.ndarray:
+        """Return `unfold_scores` for checked rows and a metric that serves this similarity."""

@@ -14,8 +14,14 @@ from likewise._validation import (
     is_sparse,
 )
 from likewise.exceptions import NotFoldableError
-from likewise.similarities._base import Foldable, Metric
+from likewise.similarities._base import Foldable, Metric, PreparedItems
 from likewise.similarities._explanation import Explanation, Names, strongest
+from likewise.similarities._products import (
+    ProductItems,
+    ProductScorer,
+    steady_map,
+    steady_products,
+)
 from likewise.similarities._rows import (
     common_dtype,
     described,
@@ -31,13 +37,7 @@ from likewise.similarities._rows import (
     to_dense,
     to_unit_length,
 )
-from likewise.similarities._search import (
-    BlockScorer,
-    ProductScorer,
-    Scorer,
-    steady_map,
-    steady_products,
-)
+from likewise.similarities._search import BlockScorer, Scorer
 
 Norm = Literal["none", "cosine", "dice", "jaccard"]
 
@@ -159,8 +159,7 @@ class Bilinear(Foldable):
 
     def fold_queries(self, Q: Any, metric: Metric | None = None) -> Rows:
         """Return Wᵀq, which has the width of the items."""
-        self._served_by(metric)
-        return self._fold(self.check_queries(Q))
+        return self._fold_queries(self.check_queries(Q), self._served_by(metric))
 
     def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
         """Return the items, unchanged if that is exact, otherwise scaled to unit length.
@@ -193,13 +192,18 @@ class Bilinear(Foldable):
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
         """Convert values returned by the index to the scale of the similarity."""
         metric = self._served_by(metric)
-        values = np.asarray(values)
-        Q = self.check_queries(Q)
-        query_lengths = lengths(self._fold(Q))[:, None]
-        if metric == "cosine":
-            values = values * query_lengths
-        elif metric == "euclidean":  # |q' − p|² = |q'|² + 1 − 2 q'·p for items of unit length
-            values = (query_lengths**2 + 1 - values**2) / 2
+        return self._unfold_scores(np.asarray(values), self.check_queries(Q), metric)
+
+    def _fold_queries(self, Q: Rows, metric: Metric) -> Rows:
+        return self._fold(Q)
+
+    def _unfold_scores(self, values: np.ndarray, Q: Rows, metric: Metric) -> np.ndarray:
+        if metric != "inner_product":
+            query_lengths = lengths(self._fold(Q))[:, None]
+            if metric == "cosine":
+                values = values * query_lengths
+            else:  # |q' − p|² = |q'|² + 1 − 2 q'·p for items of unit length
+                values = (query_lengths**2 + 1 - values**2) / 2
         return ratio(values, lengths(Q)[:, None]) if self.norm == "cosine" else values
 
     def _served_by(self, metric: Metric | None) -> Metric:
@@ -238,29 +242,36 @@ class Bilinear(Foldable):
         return map_rows(Q, self.W.astype(Q.dtype, copy=False))
 
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
-        Q, P = self._check(Q, P)
-        folded = steady_map(Q, self.W)
-        dense = not (is_sparse(folded) or is_sparse(P))
-        if dense and self.norm == "none":
-            return ProductScorer(
-                folded, P.shape[0], lambda items: P[items], is_distance=False, dtype=P.dtype
-            ), P.dtype
-        if dense and self.norm == "cosine":
-            return ProductScorer(
-                folded * inverse_lengths(Q.astype(np.float64, copy=False)),
-                P.shape[0],
-                lambda items: to_unit_length(P[items].astype(np.float64, copy=False)),
-                is_distance=False,
-                dtype=P.dtype,
-            ), P.dtype
+        if isinstance(P, PreparedItems):
+            items, rows = P.product, P.rows
+            Q = self._check_side(Q, "Q", self.n_query_features or rows.shape[1])
+        else:
+            Q, rows = self._check(Q, P)
+            items = self._product_items(rows)
+        folded, dtype = steady_map(Q, self.W), common_dtype(Q, rows)
+        if items is not None and not is_sparse(folded):
+            if self.norm == "cosine":
+                folded = folded * inverse_lengths(Q.astype(np.float64, copy=False))
+            return ProductScorer(folded, items), dtype
+        rows = rows.astype(dtype, copy=False)
         return BlockScorer(
             Q.shape[0],
-            P.shape[0],
-            ready=lambda items: P[items],
+            rows.shape[0],
+            ready=lambda items: rows[items],
             score_block=lambda block, items: self._normalized(
                 steady_products(folded[block], items), Q[block], items, steady_products
             ),
-        ), P.dtype
+        ), dtype
+
+    def _product_items(self, P: Rows, *, keep: bool = False) -> ProductItems | None:
+        if is_sparse(P) or self.norm in ("dice", "jaccard"):
+            return None
+
+        def unit_rows(items: Any) -> np.ndarray:
+            return np.asarray(to_unit_length(P[items].astype(np.float64, copy=False)))
+
+        rows = unit_rows if self.norm == "cosine" else P.__getitem__
+        return ProductItems(len(P), rows, is_distance=False, dtype=P.dtype, keep=keep)
 
 
 def _check_range(rows: Rows, name: str, norm: Norm) -> None:

@@ -4,15 +4,20 @@ The dissimilarity is the distance of a similarity, or −score if it has none: c
 differences d(x, x′) − d(x, x″). For a `Ranked` it is the share of its sample that is closer.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from likewise._threads import slices
 from likewise._validation import n_rows
 from likewise.similarities import _search
 from likewise.similarities._base import Similarity
+from likewise.similarities._precomputed import Precomputed
 
 _MAX_NUMBERS = 2**27  # 1 GiB
+_ROWS_IN_BLOCK = 512
 
 
 def exact_scores(similarity: Similarity, Q: Any, P: Any) -> np.ndarray:
@@ -35,7 +40,9 @@ class DissimilarityColumns:
     ----------
     similarity : Similarity
     X : checked rows, objects, or square matrix
-        The rows and, except for a matrix, also the items.
+        The rows and, except for a matrix, also the items. Columns of a symmetric matrix are read
+        as its rows, because a column is one cache line per entry; if it holds distances in double
+        precision, it is itself the cache.
     max_numbers : int
         Size of the cache in numbers; it always holds the columns of one request.
     """
@@ -45,11 +52,18 @@ class DissimilarityColumns:
         items = np.arange(self.n_rows) if similarity.takes == "matrix" else X
         self._similarity = similarity
         self._scorer = similarity._scorer(X, items)[0]
+        self._n_cached = 0
+        self.n_computed = 0
+        self._read: Callable[[np.ndarray], np.ndarray] | None = None
+        if isinstance(similarity, Precomputed):
+            is_symmetric = _is_symmetric(X)
+            self._read = partial(similarity.columns, X, is_symmetric=is_symmetric)
+            if is_symmetric and similarity.is_distance and _has_compiled_type(X):
+                self.values, self._position = X, np.arange(self.n_rows)
+                return
         self._capacity = min(self.n_rows, max(1, max_numbers // self.n_rows))
         self.values = np.empty((self._capacity, self.n_rows))  # allocated by the system when used
         self._position = np.full(self.n_rows, -1)
-        self._n_cached = 0
-        self.n_computed = 0
 
     def positions(self, items: np.ndarray) -> np.ndarray:
         """Return the rows of `values` that hold the columns of `items`; compute missing ones."""
@@ -61,9 +75,12 @@ class DissimilarityColumns:
         if self._n_cached + len(new) > self._capacity:
             self._clear(len(wanted))
             new = wanted
-        scores = _search.exact_scores(self._scorer, new)
         stop = self._n_cached + len(new)
-        self.values[self._n_cached : stop] = self._similarity._dissimilarity(scores).T
+        if self._read is not None:
+            self.values[self._n_cached : stop] = self._read(new)
+        else:
+            scores = _search.exact_scores(self._scorer, new)
+            self.values[self._n_cached : stop] = self._similarity._dissimilarity(scores).T
         self._position[new] = np.arange(self._n_cached, stop)
         self._n_cached = stop
         self.n_computed += len(new)
@@ -75,3 +92,18 @@ class DissimilarityColumns:
         if n_wanted > self._capacity:
             self._capacity = n_wanted
             self.values = np.empty((self._capacity, self.n_rows))
+
+
+def _is_symmetric(matrix: np.ndarray) -> bool:
+    """Return whether a square matrix equals its transpose, compared in blocks within the cache."""
+    blocks = list(slices(len(matrix), _ROWS_IN_BLOCK))
+    return all(
+        np.array_equal(matrix[rows, columns], matrix[columns, rows].T)
+        for at, rows in enumerate(blocks)
+        for columns in blocks[: at + 1]
+    )
+
+
+def _has_compiled_type(matrix: np.ndarray) -> bool:
+    """Return whether kernels that read `values` take the matrix without being compiled again."""
+    return matrix.dtype == np.float64 and matrix.flags.c_contiguous and matrix.flags.writeable

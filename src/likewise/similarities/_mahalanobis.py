@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from likewise._validation import Rows, check_rows, check_same_length, is_sparse
 from likewise.exceptions import NotFoldableError
-from likewise.similarities._base import Foldable, Metric
+from likewise.similarities._base import Foldable, Metric, PreparedItems
 from likewise.similarities._explanation import Explanation, Names, strongest
+from likewise.similarities._products import ProductItems, ProductScorer, steady_map
 from likewise.similarities._rows import (
     common_dtype,
     described,
@@ -21,7 +22,7 @@ from likewise.similarities._rows import (
     squared_distances,
     to_dense,
 )
-from likewise.similarities._search import BlockScorer, ProductScorer, Scorer, steady_map
+from likewise.similarities._search import BlockScorer, Scorer
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -116,24 +117,31 @@ class Mahalanobis(Foldable):
 
     def fold_queries(self, Q: Any, metric: Metric | None = None) -> Rows:
         """Return Lq; for an inner-product index (Lq, 1)."""
-        mapped = self._fold(Q, "Q")
-        if self._served_by(metric) == "euclidean":
-            return mapped
-        return join_columns(mapped, np.ones((mapped.shape[0], 1), mapped.dtype))
+        return self._fold_queries(self.check_queries(Q), self._served_by(metric))
 
     def fold_items(self, P: Any, metric: Metric | None = None) -> Rows:
         """Return Lp; for an inner-product index (Lp, −|Lp|²/2)."""
-        mapped = self._fold(P, "P")
+        P = self.check_items(P)
+        mapped = self._mapped(P, P.dtype)
         if self._served_by(metric) == "euclidean":
             return mapped
         return join_columns(mapped, -paired_products(mapped, mapped)[:, None] / 2)
 
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
         """Convert Euclidean distances, or inner products, of folded rows to −d²."""
-        values = np.asarray(values)
-        if self._served_by(metric) == "euclidean":
+        metric = self._served_by(metric)
+        return self._unfold_scores(np.asarray(values), self.check_queries(Q), metric)
+
+    def _fold_queries(self, Q: Rows, metric: Metric) -> Rows:
+        mapped = self._mapped(Q, Q.dtype)
+        if metric == "euclidean":
+            return mapped
+        return join_columns(mapped, np.ones((mapped.shape[0], 1), mapped.dtype))
+
+    def _unfold_scores(self, values: np.ndarray, Q: Rows, metric: Metric) -> np.ndarray:
+        if metric == "euclidean":
             return -(values**2)
-        mapped = self._fold(Q, "Q")
+        mapped = self._mapped(Q, Q.dtype)
         return np.minimum(2 * values - paired_products(mapped, mapped)[:, None], 0)
 
     def _served_by(self, metric: Metric | None) -> Metric:
@@ -152,10 +160,6 @@ class Mahalanobis(Foldable):
         """Return finite rows of the right width, as an array or CSR."""
         return self.check_queries(P, name)
 
-    def _fold(self, rows: Any, name: str) -> Rows:
-        checked = self.check_queries(rows, name)
-        return self._mapped(checked, checked.dtype)
-
     def _check(self, Q: Any, P: Any) -> tuple[Rows, Rows]:
         Q = self.check_queries(Q)
         return Q, check_rows(P, "P", n_features=Q.shape[1])
@@ -165,23 +169,31 @@ class Mahalanobis(Foldable):
         return map_rows(rows.astype(dtype, copy=False), linear)
 
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
-        Q, P = self._check(Q, P)
-        dtype = common_dtype(Q, P)
-        if self.L.ndim < 2 and (is_sparse(Q) or is_sparse(P)):
-            queries = self._mapped(Q, dtype)
-            return BlockScorer(
-                Q.shape[0],
-                P.shape[0],
-                ready=lambda items: self._mapped(P[items], dtype),
-                score_block=lambda block, items: -squared_distances(queries[block], items),
-            ), dtype
-        return ProductScorer(
-            steady_map(Q, self.L.T),
-            P.shape[0],
-            lambda items: steady_map(P[items], self.L.T),
-            is_distance=True,
-            dtype=dtype,
+        if isinstance(P, PreparedItems):
+            items, rows = P.product, P.rows
+            Q = check_rows(Q, "Q", n_features=rows.shape[1])
+        else:
+            Q, rows = self._check(Q, P)
+            items = self._product_items(rows)
+        dtype = common_dtype(Q, rows)
+        if items is not None and not (self.L.ndim < 2 and is_sparse(Q)):
+            return ProductScorer(steady_map(Q, self.L.T), items), dtype
+        queries = self._mapped(Q, dtype)
+        return BlockScorer(
+            Q.shape[0],
+            rows.shape[0],
+            ready=lambda items: self._mapped(rows[items], dtype),
+            score_block=lambda block, items: -squared_distances(queries[block], items),
         ), dtype
+
+    def _product_items(self, P: Rows, *, keep: bool = False) -> ProductItems | None:
+        if self.L.ndim < 2 and is_sparse(P):
+            return None
+
+        def mapped_rows(items: Any) -> np.ndarray:
+            return np.asarray(steady_map(P[items], self.L.T))
+
+        return ProductItems(P.shape[0], mapped_rows, is_distance=True, dtype=P.dtype, keep=keep)
 
 
 def _difference(Q: Rows, P: Rows) -> Rows:

@@ -70,6 +70,11 @@ class Precomputed(BlockSimilarity):
         self._check_values(entries[:, None], lambda i, _: f"query {i} and item {columns[i]}")
         return -entries if self.is_distance else entries
 
+    def columns(self, matrix: np.ndarray, which: np.ndarray, *, is_symmetric: bool) -> np.ndarray:
+        """Return dissimilarities from columns of a checked matrix, one column in each row."""
+        entries = matrix[which] if is_symmetric else np.take(matrix, which, axis=1).T
+        return entries if self.is_distance else -entries
+
     def block(self, left: Any, right: Any, name_pair: NamePair) -> np.ndarray:
         """Read columns."""
         entries: np.ndarray = left[:, right]

@@ -1,16 +1,26 @@
 """Exact search: every item is scored, one matrix product per block."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from likewise import kernels
 from likewise._threads import slices
 from likewise.index._growing import GrowingRows
 from likewise.index.engines._base import NO_SLOT, Hits, squared_lengths
-from likewise.similarities import NO_ITEM, BlockScorer, Metric, best_items, rounding_bound
+from likewise.similarities import (
+    NO_ITEM,
+    Best,
+    BlockScorer,
+    Metric,
+    best_items,
+    items_in_block,
+    ratio,
+    rounding_bound,
+    sort_best,
+)
 
-_SCORES_IN_BLOCK = 524_288  # fit into the cache of one core
-_MIN_ITEMS_IN_BLOCK = 2_048
 _MAX_LENGTH_SINGLE = 1e15  # whose square, and sums of such squares, fit into single precision
 
 
@@ -29,7 +39,8 @@ class ExactEngine:
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
         self._vectors = GrowingRows()
-        self._sizes = GrowingRows()  # lengths for the cosine, squared lengths for the distance
+        self._sizes = GrowingRows()  # 1/length for the cosine, squared lengths for the distance
+        self._precision = np.dtype(np.float64)  # the lowest to which vectors were rounded
         self._shift: np.ndarray | None = None
         self._max_length = 0.0
 
@@ -56,8 +67,13 @@ class ExactEngine:
             dtype = vectors.dtype
         self._vectors.cut(len(self))  # rows of an interrupted call
         self._vectors.append(vectors.astype(dtype, copy=False))
-        # Last, because its length is the engine's.
-        self._sizes.append(np.sqrt(squares) if self.metric == "cosine" else squares)
+        self._precision = min(self._precision, np.dtype(dtype))
+        sizes = squares
+        if self.metric == "cosine":
+            sizes = ratio(np.ones_like(squares), np.sqrt(squares)).astype(dtype)
+        elif self.metric == "euclidean":
+            sizes = squares.astype(dtype)
+        self._sizes.append(sizes)  # last, because its length is the engine's
 
     def _shifted(self, rows: np.ndarray) -> np.ndarray:
         if self.metric != "euclidean":
@@ -74,14 +90,13 @@ class ExactEngine:
         return kept + self._shift if self.metric == "euclidean" else kept
 
     def error_bounds(self, queries: np.ndarray) -> np.ndarray:
-        stored = self._vectors.all()
-        n_terms = stored.shape[1] + 2
+        n_terms = queries.shape[1] + 2
         if self.metric == "cosine":
-            return rounding_bound(np.ones(len(queries)), 1.0, n_terms, stored.dtype)
+            return rounding_bound(np.ones(len(queries)), 1.0, n_terms, self._precision)
         lengths = np.sqrt(squared_lengths(self._shifted(queries)))
         is_distance = self.metric == "euclidean"
         return rounding_bound(
-            lengths, self._max_length, n_terms, stored.dtype, is_distance=is_distance
+            lengths, self._max_length, n_terms, self._precision, is_distance=is_distance
         )
 
     def search(self, queries: np.ndarray, k: int, allowed: np.ndarray | None) -> Hits:
@@ -101,18 +116,19 @@ class ExactEngine:
                 scores[:, barred[block]] = -np.inf
             return scores
 
-        scorer = _PreparedScorer(
-            len(queries), len(vectors), lambda items: items, score_block, width=vectors.shape[1]
-        )
-        values, slots = best_items(scorer, k)
-        order = np.lexsort((slots, -values))
-        values, slots = (np.take_along_axis(part, order, axis=1) for part in (values, slots))
+        if len(queries) == 1:
+            best = _best_of_one(score_block, len(vectors), k)
+        else:
+            scorer = _PreparedScorer(
+                len(queries), len(vectors), lambda items: items, score_block, width=vectors.shape[1]
+            )
+            best = best_items(scorer, k)
+        values, slots = sort_best(best)
         slots[slots == NO_ITEM] = NO_SLOT
         if self.metric == "euclidean":
             values = np.sqrt(np.maximum(squares[:, None] - values, 0))
         elif self.metric == "cosine":
-            lengths = np.sqrt(squares)[:, None]
-            values = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
+            values = ratio(values, np.sqrt(squares)[:, None])
         return Hits(slots, values)
 
     def _scores(self, own: np.ndarray, vectors: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -120,15 +136,23 @@ class ExactEngine:
         scores: np.ndarray = own @ vectors.T
         if self.metric == "euclidean":
             scores *= 2
-            scores -= sizes.astype(scores.dtype)
+            scores -= sizes
         elif self.metric == "cosine":
-            inverse = np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            scores *= inverse.astype(scores.dtype)
+            scores *= sizes
         return scores
 
     def for_file(self, slots: np.ndarray) -> dict[str, np.ndarray]:
         """Return nothing: the vectors are sufficient."""
         return {}
+
+
+def _best_of_one(score_block: Callable[[slice, slice], np.ndarray], n_items: int, k: int) -> Best:
+    """Return what `best_items` returns for one query, without its threads and progress."""
+    shape = (1, min(k, n_items))
+    heap = np.full(shape, -np.inf), np.full(shape, NO_ITEM)
+    for block in slices(n_items, items_in_block(1)):
+        kernels.scan_scores(score_block(slice(0, 1), block), block.start, np.full(1, -1), *heap)
+    return heap
 
 
 class _PreparedScorer(BlockScorer):
@@ -137,6 +161,5 @@ class _PreparedScorer(BlockScorer):
     def scan(self, queries: slice, chunk: slice, first_id: int, skip: Any, *heap: Any) -> None:
         """Score the chunk in blocks and offer the scores to the heap."""
         n_queries = queries.stop - queries.start
-        size = max(_MIN_ITEMS_IN_BLOCK, _SCORES_IN_BLOCK // n_queries)
-        for block in slices(chunk.stop, size, chunk.start):
+        for block in slices(chunk.stop, items_in_block(n_queries), chunk.start):
             super().scan(queries, block, first_id - chunk.start + block.start, skip, *heap)

@@ -358,7 +358,9 @@ class MemoryStore:
         if allowed is None and self.n_alive < len(self.alive) and not engine.forgets:
             allowed = self.alive
         hits = engine.search(folded, k, allowed)
-        if allowed is None and not self._are_alive(hits.slots):
+        n_slots = len(self.alive)
+        own_only = self.n_alive == n_slots == len(engine)
+        if allowed is None and not own_only and not self._are_alive(hits.slots):
             hits = engine.search(folded, k, self.alive)  # without the slots of later stores
         return hits
 

@@ -4,7 +4,7 @@ from math import isinf
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
 from likewise.server.api import _schemas as schemas
 from likewise.server.api._feedback import export_journal
@@ -22,12 +22,19 @@ FeedbackKey = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[\x21
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-@router.post("/search", summary="Find the items most similar to a query")
-async def search(body: schemas.SearchRequest, state: Shared) -> schemas.SearchResponse:
+@router.post(
+    "/search",
+    summary="Find the items most similar to a query",
+    response_model=schemas.SearchResponse,
+)
+async def search(body: schemas.SearchRequest, state: Shared) -> Response:
     """Find items by the id of an item (which is left out), a vector or a text."""
     if state.service.is_fast(body):
-        return run_single_threaded(state.service.search, (body,))
-    return await state.search(state.service.search, body)
+        found = run_single_threaded(state.service.search, (body,))
+    else:
+        found = await state.search(state.service.search, body)
+    # Already validated: FastAPI would validate and convert it again.
+    return Response(found.model_dump_json(), media_type="application/json")
 
 
 @router.post("/score", summary="Score items for a query")

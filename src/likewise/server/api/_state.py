@@ -68,7 +68,7 @@ def run_single_threaded(work: Callable[..., Answer], args: Any) -> Answer:
         return work(*args)
 
 
-def _get_state(request: Request) -> State:
+async def _get_state(request: Request) -> State:  # a plain function would run on a thread
     state: State = request.app.state.likewise
     return state
 
