@@ -47,7 +47,8 @@ def _evaluate_labels(console: Console, model: str, file: str, target: str | None
     if not hasattr(opened.estimator, "predict"):
         raise UsageError(f"{model} holds no classifier; fit one from a table with labels.")
     width = None if opened.columns.columns_ else opened.columns.n_features_in_
-    if target is None and opened.target in _columns_of(read_table(file, n_features=width)):
+    rows = read_table(file, n_features=width).rows
+    if target is None and opened.target in getattr(rows, "column_names", []):
         target = opened.target
     table = labeled_table(file, target, n_features=width)
     console.message(f"{table.name}: {len(table)} rows")
@@ -120,10 +121,6 @@ def _evaluate_triplets(
             "These figures are valid for new queries and items only if the model was not trained "
             "on these comparisons: --trained-on separates seen from new items."
         )
-
-
-def _columns_of(table: Any) -> list[str]:
-    return list(getattr(table.rows, "column_names", []))
 
 
 def _measures(opened: Any, rows: Any, labels: Any, predicted: Any) -> dict[str, Any]:

@@ -178,13 +178,9 @@ def _lines(summary: dict[str, Any]) -> list[str]:
 def _query(index: Any, text: str, model: str | None, queries: str | None) -> Any:
     """Return the query: a stored id, numbers, or a row for the model to read."""
     from likewise.cli._inputs import find_row, open_model, row_of, typed_row
-    from likewise.tables import read_table
 
     if queries is not None:
-        if model is None:
-            raise UsageError("--queries needs --model, which reads the table.")
-        table = read_table(queries)
-        opened = open_model(model, table.rows)
+        opened, table = _queries_of(model, queries)
         columns = opened.query_columns or opened.columns
         return opened.transform_queries(row_of(table, find_row(table, columns.id_, text)))
     if text.lstrip().startswith("["):
@@ -202,15 +198,21 @@ def _query(index: Any, text: str, model: str | None, queries: str | None) -> Any
 
 
 def _query_rows(model: str | None, queries: str | None) -> Any:
+    if queries is None:
+        return None
+    opened, table = _queries_of(model, queries)
+    return opened.transform_queries(table.rows)
+
+
+def _queries_of(model: str | None, queries: str) -> tuple[Any, Any]:
+    """Return the model, and the table of queries that it reads."""
     from likewise.cli._inputs import open_model
     from likewise.tables import read_table
 
-    if queries is None:
-        return None
-    table = read_table(queries)
     if model is None:
         raise UsageError("--queries needs --model, which reads the table.")
-    return open_model(model, table.rows).transform_queries(table.rows)
+    table = read_table(queries)
+    return open_model(model, table.rows), table
 
 
 def _conditions(where: list[str]) -> dict[str, Any] | None:
