@@ -18,8 +18,8 @@ HOMES = {
         "features": "DissimilaritySpace LandmarkFeatures MedianBinarizer",
         "index": "Index",
         "learners": (
-            "AROMA DiagonalState FactoredState LMNN MLKR NCA OASIS OasisState RidgeBelief RidgeSimilarity "
-            "SiLA"
+            "AROMA DiagonalState FactoredState LMNN MLKR NCA OASIS OasisState RidgeBelief "
+            "RidgeSimilarity SiLA"
         ),
         "similarities": "Bilinear ItemOffsets Mahalanobis Naive Precomputed Ranked",
         "similarities.distances": (
