@@ -6,6 +6,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from benchmarks._frame import ROOT, run
+from benchmarks._summary import write_summary
 
 
 def main() -> int:
@@ -18,7 +19,18 @@ def main() -> int:
     parser.add_argument(
         "--base", metavar="REV", help="compare with likewise at a git revision instead of others"
     )
+    parser.add_argument(
+        "--summary",
+        nargs="?",
+        type=Path,
+        const=ROOT / "docs" / "performance.md",
+        metavar="FILE",
+        help="write a table of the results so far to FILE, docs/performance.md by default",
+    )
     chosen = parser.parse_args()
+    if chosen.summary is not None:
+        write_summary(chosen.folder, chosen.summary)
+        return 0
     for name in chosen.names or known:
         if name not in known:
             print(

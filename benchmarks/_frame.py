@@ -56,13 +56,13 @@ def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
     report = []
     for case in module.CASES:
         results = _run_case(name, contenders, case, repeats, roots)
-        print(f"\n{name}: {_title(case)} (best of {repeats}, in turn)\n{_table(results)}")
+        print(f"\n{name}: {case_title(case)} (best of {repeats}, in turn)\n{_table(results)}")
         print(_ratios(results))
         report.append((case, results))
     found = [{"case": case, "results": [r._asdict() for r in results]} for case, results in report]
     (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf8")
     texts = [
-        f"## {_title(case)}\n\n{_table(results).to_markdown()}\n\n{_ratios(results)}\n"
+        f"## {case_title(case)}\n\n{_table(results).to_markdown()}\n\n{_ratios(results)}\n"
         for case, results in report
     ]
     (folder / f"{name}.md").write_text("\n".join([f"# {name}\n", *texts]), encoding="utf8")
@@ -192,7 +192,8 @@ def python_of(environment: str | None) -> str:
     return str(python)
 
 
-def _title(case: dict[str, Any]) -> str:
+def case_title(case: dict[str, Any]) -> str:
+    """Return the parameters of a case in a line."""
     return ", ".join(f"{key} {value}" for key, value in case.items()) or "as it is"
 
 
@@ -222,14 +223,22 @@ def _table(results: list[Result]) -> Table:
     return Table(("", "seconds", "× likewise", "MB above data", *extra), rows)
 
 
+def floors_of(results: list[Result]) -> list[Result]:
+    """Return the results that are lower bounds."""
+    return [result for result in results if result.name.startswith("floor: ")]
+
+
+def peers_of(results: list[Result]) -> list[Result]:
+    """Return the results of other libraries."""
+    return [result for result in results if not result.name.startswith(("likewise", "floor: "))]
+
+
 def _ratios(results: list[Result]) -> str:
     """Return the time of likewise relative to the fastest peer and to the floor, in a sentence."""
     ran = [result for result in results if result.answers]
     ours = [result for result in ran if result.name == "likewise"]
-    floors = [result for result in ran if result.name.startswith("floor: ")]
-    peers = [r for r in ran if not r.name.startswith(("likewise", "floor: "))]
     ratios = []
-    for kind, others in (("the fastest peer", peers), ("the floor", floors)):
+    for kind, others in (("the fastest peer", peers_of(ran)), ("the floor", floors_of(ran))):
         if ours and others:
             best = min(others, key=lambda result: result.full_seconds)
             ratio = ours[0].full_seconds / best.full_seconds
@@ -245,7 +254,7 @@ def _plot(report: list[tuple[dict[str, Any], list[Result]]], path: Path) -> None
         ax = figure.add_subplot(len(report), 1, place + 1)
         ran = [result for result in results if result.answers]
         ax.barh([result.name for result in ran], [result.seconds for result in ran])
-        ax.set_title(_title(case), fontsize=8)
+        ax.set_title(case_title(case), fontsize=8)
         ax.set_xlabel("seconds")
         ax.invert_yaxis()
     figure.savefig(path, dpi=150)

@@ -225,7 +225,7 @@ def _peer(case: dict[str, Any]) -> str | None:
 
 CONTENDERS = [
     Contender("likewise", _likewise),
-    Contender("floor", _floor),
+    Contender("floor: memory traffic or products", _floor),
     Contender("one linear layer, PyTorch", _torch, "torch", slow=True, left_out=_peer),
     Contender("metric-learn SCML", _scml, "metric", slow=True, left_out=_peer),
 ]

@@ -85,7 +85,7 @@ def _taught(strategy: str, case: dict[str, Any], data: Any) -> Callable[[], dict
 
 
 def _precision(similarity: Any, X: np.ndarray, y: np.ndarray) -> float:
-    from likewise.learners.validation import average_precisions
+    from likewise.learners.validation._held_out import average_precisions
 
     return float(average_precisions(similarity.score, X, y).mean())
 

@@ -54,50 +54,29 @@ if TYPE_CHECKING:
     from likewise.similarities import from_distance as from_distance
 
 _HOMES = {
-    "AROMA": "learners",
-    "BalancedWinnow": "classifiers",
-    "Bilinear": "similarities",
-    "Comparison": "evaluation",
-    "DBoost": "classifiers",
-    "DissimilaritySpace": "features",
-    "Explanation": "similarities",
-    "Foldable": "similarities",
-    "Goodness": "evaluation",
-    "Index": "index",
-    "ItemOffsets": "similarities",
-    "LMNN": "learners",
-    "LandmarkFeatures": "features",
-    "Mahalanobis": "similarities",
-    "Matches": "similarities",
-    "MedianBinarizer": "features",
-    "Naive": "similarities",
-    "OASIS": "learners",
-    "Precomputed": "similarities",
-    "Ranked": "similarities",
-    "RetrievalReport": "evaluation",
-    "RidgeSimilarity": "learners",
-    "SiLA": "learners",
-    "Similarity": "similarities",
-    "SimilarityClassifier": "classifiers",
-    "SimilarityFeatureClassifier": "classifiers",
-    "as_similarity": "similarities",
-    "compare": "evaluation",
-    "datasets": "datasets",
-    "distributed": "distributed",
-    "distances": "similarities.distances",
-    "evaluate_retrieval": "evaluation",
-    "exceptions": "exceptions",
-    "from_callable": "similarities",
-    "from_distance": "similarities",
-    "goodness": "evaluation",
-    "index": "index",
-    "load": "_files",
-    "metrics": "metrics",
-    "save": "_files",
-    "selection": "selection",
-    "show_progress": "_progress",
-    "supervision": "supervision",
-    "tables": "tables",
+    name: home
+    for home, names in {
+        "_files": "load save",
+        "_progress": "show_progress",
+        "classifiers": "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier",
+        "datasets": "datasets",
+        "distributed": "distributed",
+        "evaluation": "Comparison Goodness RetrievalReport compare evaluate_retrieval goodness",
+        "exceptions": "exceptions",
+        "features": "DissimilaritySpace LandmarkFeatures MedianBinarizer",
+        "index": "Index index",
+        "learners": "AROMA LMNN OASIS RidgeSimilarity SiLA",
+        "metrics": "metrics",
+        "selection": "selection",
+        "similarities": (
+            "Bilinear Explanation Foldable ItemOffsets Mahalanobis Matches Naive Precomputed "
+            "Ranked Similarity as_similarity from_callable from_distance"
+        ),
+        "similarities.distances": "distances",
+        "supervision": "supervision",
+        "tables": "tables",
+    }.items()
+    for name in names.split()
 }
 
 _load, __dir__ = attach(__name__, _HOMES)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from types import FrameType, TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from likewise.exceptions import InterruptedWarning
 
@@ -81,7 +81,7 @@ class LongWork:
         self.partial_result = partial_result
         self.done = 0
         self.interrupted = False
-        self._bar: _Bar | None = None
+        self._bar: _RichBar | _PlainLines | None = None
         self._previous_handler: Any = None
 
     def advance(self, steps: int = 1) -> None:
@@ -134,13 +134,7 @@ class LongWork:
         self.interrupted = True
 
 
-class _Bar(Protocol):
-    def update(self, work: LongWork) -> None: ...
-
-    def close(self, work: LongWork) -> None: ...
-
-
-def _open_bar(work: LongWork) -> _Bar:
+def _open_bar(work: LongWork) -> "_RichBar | _PlainLines":
     if sys.stderr.isatty():
         try:
             return _RichBar(work)

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+FLOATS = [np.float64, np.float32]  # dtypes that `validate_data` keeps
 Rows: TypeAlias = Any  # a 2-D array, a scipy CSR container (not typed), or a sequence of objects
 
 
@@ -210,13 +211,23 @@ def check_whole_number(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
-def check_number(value: Any, name: str, *, minimum: float, exclusive: bool = False) -> float:
-    """Return `value` as a finite float of at least (`exclusive`: above) `minimum`."""
+def check_bool(value: Any, name: str) -> None:
+    """Raise TypeError unless `value` is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, but {value!r} was given.")
+
+
+def check_number(
+    value: Any, name: str, *, minimum: float, exclusive: bool = False, maximum: float = math.inf
+) -> float:
+    """Return `value` as a finite float within the bounds; `exclusive` excludes `minimum`."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, but {value!r} was given.")
     if not np.isfinite(float(value)) or value < minimum or (exclusive and value == minimum):
         bound = f"above {minimum}" if exclusive else f"at least {minimum}"
         raise ValueError(f"{name} must be finite and {bound}, but {value} was given.")
+    if float(value) > maximum:
+        raise ValueError(f"{name} must be at most {maximum}, but {value} was given.")
     return float(value)
 
 
@@ -233,9 +244,14 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
 def unknown_name(value: str, name: str, known: Iterable[str]) -> ValueError:
     """Return the error for an unknown name: it lists the known names and suggests the closest."""
     known = list(known)
-    nearest = get_close_matches(value, known, n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    hint = did_you_mean(value, known)
     return ValueError(f"{name} must be one of {_quoted(known)}, but {value!r} was given.{hint}")
+
+
+def did_you_mean(value: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a sentence that suggests the closest of the known names; empty if none is close."""
+    nearest = get_close_matches(value, list(known), n=1, cutoff=cutoff)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""
 
 
 def _quoted(names: Iterable[str]) -> str:

@@ -28,6 +28,25 @@ def test_a_benchmark_writes_its_figures_table_and_plot(tmp_path):
     assert (tmp_path / "imports.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_summary_has_the_ratios_of_every_benchmark_that_was_run(tmp_path):
+    page = tmp_path / "performance.md"
+    found = run("--folder", str(tmp_path), "--summary", str(page))
+    assert found.returncode == 1
+    assert "has no results" in found.stderr
+    run_once = {"answers": [{"seconds": 2.0, "peak_mb": 1}], "failure": None, "share": 1.0}
+    results = [
+        {"name": "likewise", **run_once},
+        {"name": "other", **run_once, "share": 0.25},
+        {"name": "floor: product", **run_once, "answers": [{"seconds": 0.5, "peak_mb": 1}]},
+    ]
+    written = json.dumps([{"case": {"rows": 7}, "results": results}])
+    (tmp_path / "example.json").write_text(written, encoding="utf8")
+    assert run("--folder", str(tmp_path), "--summary", str(page)).returncode == 0
+    (row,) = [line for line in page.read_text(encoding="utf8").splitlines() if "example" in line]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == ["example", "rows 7", "2", "0.25", "other", "4.00", "product"]
+
+
 def test_a_benchmark_compares_with_an_earlier_revision(tmp_path):
     found = run("imports", "--repeats", "1", "--folder", str(tmp_path), "--base", "HEAD")
     assert found.returncode == 0, found.stderr

@@ -138,7 +138,7 @@ def test_a_killed_worker_changes_nothing(client, some, small_groups):
         until = time.monotonic() + 30
         while time.monotonic() < until:
             for address, keys in client.processing().items():
-                if any(key.startswith("gradient_part") for key in keys):
+                if any(key.startswith("cost_and_gradient") for key in keys):
                     os.kill(pids[address], signal.SIGKILL)
                     killed.append(address)
                     return

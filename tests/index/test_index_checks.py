@@ -77,9 +77,9 @@ def test_what_does_not_fold_says_so(norm):
     [
         (TypeError, "ids must be a list, one for each item, but 'abc'", "abc", ITEMS),
         (TypeError, "ids must be a list", 5, ITEMS),
-        (TypeError, "ids must be text or whole numbers, but True", [True, 7, 8], ITEMS),
-        (TypeError, "ids must be text or whole numbers, but 1.0", [1.0, 7, 8], ITEMS),
-        (TypeError, "ids must be text or whole numbers, but None", [None, 7, 8], ITEMS),
+        (TypeError, "ids must be whole numbers or text, but True", [True, 7, 8], ITEMS),
+        (TypeError, "ids must be whole numbers or text, but 1.0", [1.0, 7, 8], ITEMS),
+        (TypeError, "ids must be whole numbers or text, but None", [None, 7, 8], ITEMS),
         (ValueError, "ids must fit into 64 bits", [2**63, 7, 8], ITEMS),
         (ValueError, "ids is empty", [], ITEMS),
         (ValueError, "ids must be unique, but 7 is given twice", [7, 8, 7], ITEMS),

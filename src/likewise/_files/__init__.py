@@ -1,7 +1,6 @@
 """Model files, and atomic writing of files."""
 
 from likewise._files._models import from_bytes, load, save, to_bytes
-from likewise._files._npy import write_npy
-from likewise._files._place import check_place, whole_file
+from likewise._files._place import check_place, whole_file, write_npy
 
 __all__ = ["check_place", "from_bytes", "load", "save", "to_bytes", "whole_file", "write_npy"]

@@ -12,39 +12,23 @@ FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 
 # The only classes that a file can name, with the subpackages that define them.
 HOMES = {
-    "AROMA": "learners",
-    "AlignmentDistance": "similarities.distances",
-    "BalancedWinnow": "classifiers",
-    "Bilinear": "similarities",
-    "Columns": "tables",
-    "DBoost": "classifiers",
-    "DiagonalState": "learners",
-    "DissimilaritySpace": "features",
-    "FactoredState": "learners",
-    "ImageDistance": "similarities.distances",
-    "Index": "index",
-    "ItemOffsets": "similarities",
-    "LMNN": "learners",
-    "LandmarkFeatures": "features",
-    "Mahalanobis": "similarities",
-    "MedianBinarizer": "features",
-    "Naive": "similarities",
-    "OASIS": "learners",
-    "OasisState": "learners",
-    "Precomputed": "similarities",
-    "QuantizedDistance": "similarities.distances",
-    "Ranked": "similarities",
-    "RidgeBelief": "learners",
-    "RidgeSimilarity": "learners",
-    "SeriesDistance": "similarities.distances",
-    "SiLA": "learners",
-    "SimilarityClassifier": "classifiers",
-    "SimilarityFeatureClassifier": "classifiers",
-    "StringDistance": "similarities.distances",
-    "TableModel": "tables",
-    "TangentDistance": "similarities.distances",
-    "TransportDistance": "similarities.distances",
-    "VectorDistance": "similarities.distances",
+    name: home
+    for home, names in {
+        "classifiers": "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier",
+        "features": "DissimilaritySpace LandmarkFeatures MedianBinarizer",
+        "index": "Index",
+        "learners": (
+            "AROMA DiagonalState FactoredState LMNN OASIS OasisState RidgeBelief RidgeSimilarity "
+            "SiLA"
+        ),
+        "similarities": "Bilinear ItemOffsets Mahalanobis Naive Precomputed Ranked",
+        "similarities.distances": (
+            "AlignmentDistance ImageDistance QuantizedDistance SeriesDistance StringDistance "
+            "TangentDistance TransportDistance VectorDistance"
+        ),
+        "tables": "Columns TableModel",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -69,9 +69,8 @@ class Reader:
     def _value(self, part: Any) -> Any:
         if part is None or isinstance(part, bool | int | float | str):
             return part
-        if not isinstance(part, dict):
-            raise ModelFileError("its header has a value of no known kind.")
-        kind = next((key for key in part if key in self._decoders), None)
+        keys = part if isinstance(part, dict) else ()
+        kind = next((key for key in keys if key in self._decoders), None)
         if kind is None:
             raise ModelFileError("its header has a value of no known kind.")
         if self._depth >= _MAX_DEPTH:

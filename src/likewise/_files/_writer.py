@@ -1,8 +1,8 @@
 """Conversion of objects to JSON values and arrays; `_reader` converts them back."""
 
-import dataclasses
 import json
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -32,17 +32,15 @@ class Writer:
                 f"{where} is a {type(model).__module__}.{name}, which a model file cannot hold; "
                 f"it can hold {', '.join(sorted(HOMES))}."
             )
+        parts: dict[str, Any] = {}
         if hasattr(model, "_parts_for_file"):
-            return {"class": name, "parameters": self._mapping(model._parts_for_file(), "")}
-        if dataclasses.is_dataclass(model):
-            parameters = {f.name: getattr(model, f.name) for f in dataclasses.fields(model)}
-            return {"class": name, "parameters": self._mapping(parameters, "")}
-        parameters, fitted = _state_of_estimator(model)
-        return {
-            "class": name,
-            "parameters": self._mapping(parameters, ""),
-            "fitted": self._mapping(fitted, ""),
-        }
+            parts["parameters"] = model._parts_for_file()
+        elif hasattr(model, "get_params"):
+            parts["parameters"] = model.get_params(deep=False)
+            parts["fitted"] = {k: v for k, v in vars(model).items() if FITTED_NAME.fullmatch(k)}
+        else:
+            parts["parameters"] = {f.name: getattr(model, f.name) for f in fields(model)}  # type: ignore[arg-type]
+        return {"class": name, **{key: self._mapping(part, "") for key, part in parts.items()}}
 
     def _mapping(self, values: dict[str, Any], where: str) -> dict[str, Any]:
         return {key: self._value(value, f"{where}{key}") for key, value in values.items()}
@@ -86,8 +84,3 @@ class Writer:
         name = f"{where or 'array'}#{len(self.tensors)}"
         self.tensors[name] = np.asarray(array, order="C")
         return {"$array": name}
-
-
-def _state_of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    fitted = {name: value for name, value in vars(model).items() if FITTED_NAME.fullmatch(name)}
-    return model.get_params(deep=False), fitted

@@ -19,6 +19,7 @@ from likewise._validation import (
 )
 from likewise.classifiers._winnow import BalancedWinnow
 from likewise.features import LandmarkFeatures, MedianBinarizer, is_labeled, is_table
+from likewise.similarities import join_columns
 
 _USE = ("native", "similarity", "both")  # the simpler first
 _REPEATS = 3
@@ -120,8 +121,8 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         random = check_random_state(self.random_state)
         features = self._landmark_features(random)
-        compared = features._compared()
-        native = features._check_rows(X, compared, reset=True)
+        compared = features.compared_similarity()
+        native = features.check_rows(X, compared, reset=True)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_same_length(native, "X", y, "y")
@@ -133,7 +134,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
                 if hasattr(features, name):
                     setattr(self, name, getattr(features, name))
             classes, labels = np.unique(y[rows], return_inverse=True)
-            parts = {"similarity": features._similarities(take(native, rows))}
+            parts = {"similarity": features.landmark_scores(take(native, rows))}
             has_native = is_table(native, compared)
             how = {}
             if has_native:
@@ -158,10 +159,10 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores: of the second class if binary, otherwise one column per class."""
         check_is_fitted(self)
-        rows = self.features_._check_rows(X, self.features_.similarity_, reset=False)
+        rows = self.features_.check_rows(X, self.features_.similarity_)
         parts = {}
         if self.use_ != "native":
-            parts["similarity"] = self.features_._similarities(rows)
+            parts["similarity"] = self.features_.landmark_scores(rows)
         if self.use_ != "similarity":
             parts["native"] = _prepared(rows, self.preparation_)
         joined = _joined(parts, self.use_)
@@ -283,13 +284,7 @@ def _simplest_choice(hits: dict[str, np.ndarray]) -> str:
 
 
 def _joined(parts: dict[str, Any], use: str) -> Any:
-    if use != "both":
-        return parts[use]
-    if is_sparse(parts["native"]):
-        from scipy.sparse import csr_array, hstack
-
-        return hstack([parts["native"], csr_array(parts["similarity"])], format="csr")
-    return np.hstack([parts["native"], parts["similarity"]])
+    return parts[use] if use != "both" else join_columns(parts["native"], parts["similarity"])
 
 
 def _preprocessing(rows: Any, is_boolean: bool) -> dict[str, Any]:

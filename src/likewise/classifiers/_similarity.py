@@ -16,6 +16,7 @@ from likewise import kernels
 from likewise._execution import current_backend, use_backend, validate_rows
 from likewise._threads import for_each
 from likewise._validation import (
+    FLOATS,
     check_choice,
     check_classes,
     check_number,
@@ -26,7 +27,7 @@ from likewise._validation import (
     take,
 )
 from likewise.metrics import majority_votes
-from likewise.similarities import Matches, Similarity, as_objects, as_similarity
+from likewise.similarities import Matches, Similarity, as_objects, as_similarity, set_input_tags
 from likewise.supervision import target_neighbors
 
 # A block of distances to all training rows should stay well within memory.
@@ -208,7 +209,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         if backend is None or (self.similarity_ is not None and self.similarity_.takes != "rows"):
             return None
         self._check_enough_rows(len(self.labels_))
-        rows = validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        rows = validate_rows(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         if self.rule != "majority" or self.similarities_ is not None:
             return np.concatenate(list(backend.map_rows(score_block, rows, self, best_only)))
         labels, n_classes = backend.share(self.labels_), len(self.classes_)
@@ -272,7 +273,7 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
             X = as_objects(X, "X")
         else:
             sparse = "csr" if takes == "rows" else False
-            X = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS)
+            X = validate_data(self, X, accept_sparse=sparse, dtype=FLOATS)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_same_length(X, "X", y, "y")
@@ -290,8 +291,8 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         if takes == "objects":
             return as_objects(X, "X")
         if takes == "rows":
-            return validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
-        return validate_data(self, X, dtype=_FLOATS, reset=False)
+            return validate_rows(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return validate_data(self, X, dtype=FLOATS, reset=False)
 
     def _state_for_file(self) -> "SimilarityClassifier":
         """Return the state to store: the similarity instead of another package's learner."""
@@ -325,17 +326,10 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
             tags.input_tags.positive_only = learner_tags.positive_only
             return tags
         needs_presence = getattr(base, "norm", None) in ("dice", "jaccard")
-        tags.input_tags.sparse = base.takes == "rows"
-        tags.input_tags.pairwise = base.takes == "matrix"
-        tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
-        tags.input_tags.positive_only = needs_presence or (
-            base.takes == "matrix" and base.has_distance
-        )
+        set_input_tags(tags, base)
+        tags.input_tags.positive_only |= needs_presence
         tags.classifier_tags.poor_score = needs_presence  # on the blobs of scikit-learn's checks
         return tags
-
-
-_FLOATS = [np.float64, np.float32]
 
 
 def vote_block(matches: Matches, labels: np.ndarray, n_classes: int, best_only: bool) -> np.ndarray:

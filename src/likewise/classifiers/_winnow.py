@@ -10,9 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likewise import kernels
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each
-from likewise._validation import check_classes, check_number, check_whole_number, is_sparse
-
-_FLOATS = [np.float64, np.float32]
+from likewise._validation import FLOATS, check_classes, check_number, check_whole_number, is_sparse
 
 
 class BalancedWinnow(ClassifierMixin, BaseEstimator):
@@ -138,7 +136,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         (n_rows, n_classes)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         scores = np.empty((len(self.log_weights_), X.shape[0]))
 
         def work(problem: int) -> None:
@@ -166,7 +164,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
             raise ValueError(f"margin must be below 1, but {self.margin} was given.")
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_FLOATS, order="C", reset=reset)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset)
         check_classification_targets(y)
         return X, y
 

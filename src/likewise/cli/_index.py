@@ -198,13 +198,10 @@ def _query(
     read_options: dict[str, Any],
 ) -> Any:
     """Return the query: a stored id, numbers, or a row for the model to read."""
-    from likewise.cli._inputs import find_row, open_model, open_table, row_of, typed_row
+    from likewise.cli._inputs import find_row, open_model, row_of, typed_row
 
     if queries is not None:
-        if model is None:
-            raise UsageError("--queries needs --model, which reads the table.")
-        table = open_table(console, queries, read_options)
-        opened = open_model(model, table.rows)
+        opened, table = _queries_of(console, model, queries, read_options)
         columns = opened.query_columns or opened.columns
         return opened.transform_queries(row_of(table, find_row(table, columns.id_, text)))
     if text.lstrip().startswith("["):
@@ -224,14 +221,22 @@ def _query(
 def _query_rows(
     console: Console, model: str | None, queries: str | None, read_options: dict[str, Any]
 ) -> Any:
-    from likewise.cli._inputs import open_model, open_table
-
     if queries is None:
         return None
-    table = open_table(console, queries, read_options)
+    opened, table = _queries_of(console, model, queries, read_options)
+    return opened.transform_queries(table.rows)
+
+
+def _queries_of(
+    console: Console, model: str | None, queries: str, read_options: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Return the model, and the table of queries that it reads."""
+    from likewise.cli._inputs import open_model, open_table
+
     if model is None:
         raise UsageError("--queries needs --model, which reads the table.")
-    return open_model(model, table.rows).transform_queries(table.rows)
+    table = open_table(console, queries, read_options)
+    return open_model(model, table.rows), table
 
 
 def _conditions(where: list[str]) -> dict[str, Any] | None:

@@ -2,10 +2,10 @@
 
 import json
 import re
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from likewise._validation import did_you_mean
 from likewise.cli._console import Console, UsageError
 
 _LISTED = 10
@@ -14,8 +14,7 @@ _LISTED = 10
 def unknown_column(option: str, name: str, table: str, columns: Any) -> UsageError:
     """Return the error for an unknown column, with the nearest name."""
     columns = list(columns)
-    near = get_close_matches(name, columns, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, columns, cutoff=0.5)
     listed = ", ".join(columns[:_LISTED]) + (" ..." if len(columns) > _LISTED else "")
     return UsageError(
         f"{option} names {name!r}, but {table} has no such column.{hint} "
@@ -128,9 +127,7 @@ def find_row(table: Any, id_column: str | None, text: str) -> int:
         if ids is None:
             raise UsageError(f"{text!r} is an id, but {table.name} has no id column.")
         if name not in ids:
-            near = get_close_matches(name, ids, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"{table.name} has no row with id {name!r}.{hint}")
+            raise UsageError(f"{table.name} has no row with id {name!r}.{did_you_mean(name, ids)}")
         return ids.index(name)
     number = rest if word == "row" else text
     if not re.fullmatch(r"\d+", number):
@@ -154,7 +151,5 @@ def typed_row(columns: Any, text: str) -> Any:
             return pyarrow.table({key: [value] for key, value in json.loads(text).items()})
         except (ValueError, AttributeError) as error:
             raise UsageError(f"--query is not a JSON object: {error}.") from error
-    texts = [block["columns"][0] for block in columns.blocks_ if block["kind"] == "text"]
-    if columns.columns_ == texts and len(texts) == 1:
-        return pyarrow.table({texts[0]: [text]})
-    return None
+    name = columns.text_column
+    return None if name is None else pyarrow.table({name: [text]})

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from likewise._validation import check_choice
+from likewise._validation import check_choice, did_you_mean
 from likewise.datasets import _folder
 from likewise.datasets._generated import balance, blobs_and_line, circle
-from likewise.datasets._layout import read_dataset
+from likewise.datasets._layout import read_dataset, read_texts
 from likewise.datasets._records import Dataset
-from likewise.datasets._text import read_texts
 from likewise.exceptions import DatasetUnavailableError
 
 Kind: TypeAlias = Literal["bundled", "generated", "folder"]
@@ -104,12 +102,7 @@ def names(task: Task = "classification") -> list[str]:
 
     Parameters
     ----------
-    task : {"classification", "retrieval"}, default="classification"
-        Whether to list the sets of `load`, or the collections of `load_retrieval`.
-
-    Returns
-    -------
-    list of str
+    task : as in `catalogue`
 
     Examples
     --------
@@ -160,7 +153,8 @@ def load(name: str) -> Dataset:
         return _load_bundled(name)
     file = _folder_sets().get(name)
     if file is None:
-        raise _unknown(name)
+        hint = did_you_mean(name, names())
+        raise unavailable(name, _FILES.get(name, f"{name}.npz"), hint=hint)
     path = _folder.path_of(file)
     return _complete(read_texts(name, path) if file.endswith(_TEXT) else read_dataset(name, path))
 
@@ -171,12 +165,6 @@ def unavailable(name: str, *files: str, hint: str = "") -> DatasetUnavailableErr
         f"{name} is not available: {_folder.where_looked(files)}; put {' and '.join(files)} into a "
         f"folder and set {_folder.VARIABLE} to it.{hint}"
     )
-
-
-def _unknown(name: str) -> DatasetUnavailableError:
-    nearest = get_close_matches(name, names(), n=1)
-    hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    return unavailable(name, _FILES.get(name, f"{name}.npz"), hint=hint)
 
 
 def _folder_sets() -> dict[str, str]:

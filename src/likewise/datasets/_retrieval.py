@@ -1,6 +1,6 @@
 """Retrieval collections: documents, queries and relevance judgments."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +73,12 @@ def _read_texts(name: str, texts: _Texts) -> Retrieval:
     is_split = all("split" in query for query in queries)
     return Retrieval(
         name=name,
-        documents=[_text_of(record, texts.text_begins_with_title) for record in corpus],
+        documents=[
+            record["text"]
+            if texts.text_begins_with_title
+            else f"{record['title']} {record['text']}"
+            for record in corpus
+        ],
         queries=[query["text"] for query in queries],
         relevance=_relevance_of_queries(queries, document_ids, texts.grade, queries_path),
         document_ids=document_ids,
@@ -82,10 +87,6 @@ def _read_texts(name: str, texts: _Texts) -> Retrieval:
             np.array([query["split"] == "train" for query in queries]) if is_split else None
         ),
     )
-
-
-def _text_of(record: Mapping[str, str], text_begins_with_title: bool) -> str:
-    return record["text"] if text_begins_with_title else f"{record['title']} {record['text']}"
 
 
 def _relevance_of_queries(

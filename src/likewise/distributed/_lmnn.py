@@ -166,12 +166,12 @@ class DistributedMargins:
 
     def cost_and_gradient(self, L: np.ndarray, width: float) -> tuple[float, np.ndarray]:
         """Return the smoothed cost and its gradient in L."""
-        value, gradient = self._sum(gradient_part, L, width)
+        value, gradient = self._sum(Margins.cost_and_gradient, L, width)
         return value, gradient
 
     def dual(self, L: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the terms of the dual bound."""
-        pull, push, total = self._sum(dual_part, L, width)
+        pull, push, total = self._sum(Margins.dual, L, width)
         return pull, push, total
 
     def _sum(self, function: Any, L: np.ndarray, *args: Any) -> Any:
@@ -215,18 +215,6 @@ def build_margins(
 def cost_part(margins: Margins, L: np.ndarray) -> tuple[float]:
     """Return the plain cost of a group."""
     return (margins.cost(margins.mapped(L), 0.0)[0],)
-
-
-def gradient_part(margins: Margins, L: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-    """Return the smoothed cost of a group and its gradient."""
-    return margins.cost_and_gradient(L, width)
-
-
-def dual_part(
-    margins: Margins, L: np.ndarray, width: float
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return a group's terms of the dual bound."""
-    return margins.dual(L, width)
 
 
 def add_tuples(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:

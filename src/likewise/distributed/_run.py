@@ -123,7 +123,7 @@ def _connect(client: Any) -> Iterator[Any]:
 
 
 class ClusterRun:
-    """The backend that `run_on` sets.
+    """The backend that `run_on` sets; see `likewise._execution.Backend` for its methods.
 
     Attributes
     ----------
@@ -145,12 +145,10 @@ class ClusterRun:
         self._executor = executor
         self._n_rounds, self._shard_size, self._checkpoint = n_rounds, shard_size, checkpoint
 
-    def is_remote(self, rows: Any) -> bool:
-        """Tell whether rows are a path, a Dask array or the like, and not in memory."""
-        return is_remote(rows)
+    is_remote = staticmethod(is_remote)
+    labels = staticmethod(load_labels)
 
     def rows(self, rows: Any, name: str, n_features: int | None = None) -> RowBlocks:
-        """Return checked rows in the form in which workers read them."""
         if isinstance(rows, RowBlocks):
             return rows
         blocks = RowBlocks(rows, name, self._executor)
@@ -159,18 +157,12 @@ class ClusterRun:
         blocks.check_finite()
         return blocks
 
-    def labels(self, y: Any, name: str) -> np.ndarray:
-        """Return labels as an array in memory."""
-        return load_labels(y, name)
-
     def share(self, value: Any) -> Handle:
-        """Return a handle to a value, which every worker can read."""
         return self._executor.share(value)
 
     def neighbors(
         self, similarity: Similarity, Q: Any, P: Any, k: int, *, exclude_self: bool
     ) -> Matches:
-        """Return what `Similarity.neighbors` returns."""
         if similarity.takes != "rows":
             with use_backend(None):
                 return similarity.neighbors(Q, P, k, exclude_self=exclude_self)
@@ -187,33 +179,10 @@ class ClusterRun:
         )
         return _search.as_matches(list(parts))
 
-    def search(
-        self,
-        similarity: Similarity,
-        queries: Any,
-        items: Any,
-        k: int,
-        function: Callable[..., Any],
-        arguments: Callable[[slice], tuple[Any, ...]],
-        *,
-        exclude_self: bool = False,
-        block_size: int | None = None,
-    ) -> Iterator[Any]:
-        """Yield ``function(matches, *arguments(block))`` for each block of queries, in order."""
-        return _search.search(
-            self._executor,
-            similarity,
-            queries,
-            items,
-            k,
-            function,
-            arguments,
-            exclude_self=exclude_self,
-            block_size=block_size,
-        )
+    def search(self, *arguments: Any, **options: Any) -> Iterator[Any]:
+        return _search.search(self._executor, *arguments, **options)
 
     def map_rows(self, function: Callable[..., Any], rows: Any, *shared: Any) -> Iterator[Any]:
-        """Yield ``function(block of rows, *shared)`` for each block, in order."""
         handles = [self.share(value) for value in shared]
         tasks = ((function, part, rows.name, *handles) for part in rows.parts())
         return map_tasks(self._executor, call_on_part, tasks)
@@ -239,26 +208,21 @@ class ClusterRun:
         return np.load(path, mmap_mode="r")
 
     def best_of_class(self, similarity: Similarity, rows: Any, y: np.ndarray, k: int) -> Best:
-        """Return the `k` nearest rows of the same class."""
         blocks = self.rows(rows, "X")
         return _search.best_of_class_in_blocks(self._executor, similarity, blocks, y, k)
 
     def initial_map(
         self, X: Any, labels: np.ndarray | None, init: Any, n_components: int | None
     ) -> np.ndarray:
-        """Return the map that LMNN starts from."""
         return _lmnn.initial_map(self._executor, X, labels, init, n_components)
 
     def large_margin_problem(self, problem: LargeMarginProblem) -> tuple[Any, Any, np.ndarray]:
-        """Return LMNN's margins, its search for impostors and the scale of each column."""
         return _lmnn.large_margin_problem(self._executor, problem)
 
     def triplets(self, triplets: Any, queries: Any, items: Any, weights: Any) -> TripletShards:
-        """Return checked triplets in the form in which workers read them."""
         return TripletShards(triplets, queries, items, weights, self._executor)
 
     def trainer(self, learner: Any, rule: UpdateRule, queries: Any, items: Any) -> RoundTrainer:
-        """Return what applies triplets to the state of an online learner, in rounds."""
         return RoundTrainer(
             self._executor,
             learner,

@@ -31,8 +31,8 @@ def search(
     function: Callable[..., Any],
     arguments: Callable[[slice], tuple[Any, ...]],
     *,
-    exclude_self: bool,
-    block_size: int | None,
+    exclude_self: bool = False,
+    block_size: int | None = None,
 ) -> Iterator[Any]:
     """Yield ``function(matches, *arguments(block))`` for each block of queries, in order.
 

@@ -5,7 +5,6 @@ does not depend on which worker trained which shard, nor on how often.
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +29,7 @@ from likewise.learners.online import (
     apply_triplets,
     copy_state,
     sum_evidence,
+    weighted_blocks,
 )
 from likewise.supervision import (
     COLUMNS,
@@ -287,7 +287,7 @@ def train_shard(
     state, n_updates, loss = copy_state(start), 0, 0.0
     batches = TripletBatches(Q, P, unit=rule.normalize, dtype=rule.dtype)
     with LongWork("learning", total=len(triplets), unit="triplets") as work:
-        blocks = _blocks(triplets, weights)
+        blocks = weighted_blocks((triplets, weights), _TRIPLETS_IN_BLOCK)
         for step in apply_triplets(state, n_seen, blocks, batches, rule, work):
             n_updates += step.n_updates
             loss += step.loss
@@ -295,11 +295,6 @@ def train_shard(
     evidence = () if alone else state.evidence_since(start, n_updates)
     seconds = learned - began, perf_counter() - learned
     return ShardResult(evidence, len(triplets), n_updates, loss, *seconds, state if alone else None)
-
-
-def _blocks(triplets: np.ndarray, weights: np.ndarray) -> Iterator[Weighted]:
-    for block in slices(len(triplets), _TRIPLETS_IN_BLOCK):
-        yield triplets[block], weights[block]
 
 
 def add_results(parts: list[ShardResult]) -> ShardResult:

@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise._execution import Backend, current_backend
 from likewise._progress import LongWork, show_progress
-from likewise._validation import check_whole_number, n_rows, take
+from likewise._validation import check_square, check_whole_number, n_rows, take
 from likewise.evaluation._table import Table
 from likewise.evaluation._truth import (
     BlockTruth,
@@ -199,7 +199,8 @@ def evaluate_retrieval(
     n_queries, n_items = n_rows(queries), n_rows(items)
     truth = check_truth(labels, item_labels, relevance, queries, items, among_themselves)
     seen = None if trained_on is None else check_seen(trained_on, n_items)
-    ranks = Ranks.of(n_items, cutoffs, depth, among_themselves, n_left_out(truth, seen))
+    n_left_out = 0 if seen is None else truth.max_relevant  # of a ranking, by kinds of items
+    ranks = Ranks.of(n_items, cutoffs, depth, among_themselves, n_left_out)
 
     if backend is not None:
         with show_progress(verbose):
@@ -298,11 +299,6 @@ class Ranks(NamedTuple):
         return cls(min(max(depth, *cutoffs) + n_left_out, n_items - same), cutoffs, depth)
 
 
-def n_left_out(truth: Truth, seen: np.ndarray | None) -> int:
-    """Return the number of relevant items that a measure of one kind may leave out of a ranking."""
-    return 0 if seen is None else truth.max_relevant
-
-
 def check_cutoffs(k: int | Sequence[int]) -> tuple[int, ...]:
     """Return the cut-offs as whole numbers."""
     cutoffs = tuple(check_whole_number(value, "k") for value in np.atleast_1d(k).tolist())
@@ -321,11 +317,7 @@ def _items_among(similarity: Similarity, queries: Any) -> Any:
     """Return the queries as the items: for a precomputed matrix its columns."""
     if similarity.takes != "matrix":
         return similarity.check_items(queries, "queries")
-    if queries.shape[0] != queries.shape[1]:
-        raise ValueError(
-            f"queries must be a square matrix where there are no items, but has shape "
-            f"{queries.shape}."
-        )
+    check_square(queries, "queries")
     return np.arange(len(queries))
 
 

@@ -21,7 +21,8 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def __str__(self) -> str:
-        widths = self._widths()
+        columns = zip(self.heads, *self.rows, strict=True)
+        widths = [max(map(len, column)) for column in columns]
         return "\n".join(
             "  ".join(
                 cell.ljust(width) if column == 0 else cell.rjust(width)
@@ -42,10 +43,6 @@ class Table:
             for cells in self.rows
         )
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-
-    def _widths(self) -> list[int]:
-        columns = zip(self.heads, *self.rows, strict=True)
-        return [max(len(cell) for cell in column) for column in columns]
 
 
 def _markdown_line(cells: Sequence[str]) -> str:

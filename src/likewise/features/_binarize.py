@@ -8,9 +8,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.sparsefuncs import csc_median_axis_0, min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from likewise._validation import Rows, is_sparse
-
-_FLOATS = [np.float64, np.float32]
+from likewise._validation import FLOATS, Rows, is_sparse
 
 
 class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -48,7 +46,7 @@ class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array or CSR of shape (n_rows, n_features)
         y : ignored
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
         if is_sparse(X):
             medians = csc_median_axis_0(X.tocsc())
             minima, maxima = min_max_axis(X, axis=0)
@@ -68,7 +66,7 @@ class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Rows:
         """Return ones and zeros in the dtype of `X`; CSR if `X` is sparse."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         if not is_sparse(X):
             return self._is_one(X, slice(None)).astype(X.dtype)
         # Stored values are relative to the value that a zero is mapped to.

@@ -1,6 +1,7 @@
 """Similarities to landmarks as features, beside the native features of rows."""
 
 import warnings
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from likewise._files import check_place, write_npy
 from likewise._progress import LongWork, show_progress
 from likewise._threads import limit_threads
 from likewise._validation import (
+    FLOATS,
     Rows,
     check_choice,
     check_labels,
@@ -29,11 +31,12 @@ from likewise.similarities import (
     Ranked,
     Similarity,
     as_objects,
+    join_columns,
+    set_input_tags,
     similarity_among,
     underlying_similarity,
 )
 
-_FLOATS = [np.float64, np.float32]
 _LANDMARKS_CHECKED = 50
 _SELECT = ("random", "kmeans++", "per_class")
 _UNLABELED = -1  # scikit-learn's convention
@@ -132,10 +135,10 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             Only for ``select="per_class"``; −1 for unlabeled rows.
         """
         self._check_parameters()
-        compared = self._compared()
+        compared = self.compared_similarity()
         if y is not None and (backend := current_backend()) is not None:
             y = backend.labels(y, "y")
-        rows = self._check_rows(X, compared, reset=True)
+        rows = self.check_rows(X, compared, reset=True)
         keeps_native = self._is_native_kept(rows, compared)
         if compared.takes == "matrix":
             check_square(rows, "X")
@@ -168,7 +171,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             raise ValueError(f"out must be an .npy file, but {out} was given.")
         backend = current_backend()
         if backend is not None and self.similarity_.takes == "rows":
-            rows = validate_rows(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+            rows = validate_rows(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
             with show_progress(self.verbose):
                 return backend.transform(transform_block, rows, self, self.n_features_out_, out)
         features = self._features(X)
@@ -178,19 +181,13 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         return np.load(out, mmap_mode="r")
 
     def _features(self, X: Any) -> Any:
-        rows = self._check_rows(X, self.similarity_, reset=False)
+        rows = self.check_rows(X, self.similarity_)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
-            similarities = self._similarities(rows)
+            similarities = self.landmark_scores(rows)
         if not self.keeps_native_:
             return similarities
-        if is_sparse(rows):
-            from scipy.sparse import csr_array, hstack
-
-            return hstack([rows, csr_array(similarities)], format="csr")
-        native = np.asarray(rows)
-        if native.dtype != similarities.dtype:
-            native = native.astype(similarities.dtype)
-        return np.hstack([native, similarities])
+        native = rows if is_sparse(rows) else np.asarray(rows, dtype=similarities.dtype)
+        return join_columns(native, similarities)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns: those of X, then landmark0, landmark1 and so on."""
@@ -212,7 +209,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             names = [*native, *names]
         return np.array(names, dtype=object)
 
-    def _similarities(self, rows: Any) -> np.ndarray:
+    def landmark_scores(self, rows: Any) -> np.ndarray:
         """Return K, or the booleans, of every row with every landmark."""
         shares = self._shares()
         if not shares:
@@ -239,16 +236,18 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         if self.n_jobs is not None:
             check_whole_number(self.n_jobs, "n_jobs")
 
-    def _compared(self) -> Similarity:
+    def compared_similarity(self) -> Similarity:
+        """Return the similarity of two rows that K is based on."""
         return underlying_similarity(self.similarity, self.base)
 
-    def _check_rows(self, X: Any, compared: Similarity, *, reset: bool) -> Any:
+    def check_rows(self, X: Any, compared: Similarity, *, reset: bool = False) -> Any:
+        """Return rows in the form in which `compared` takes them; `reset` as in scikit-learn."""
         if compared.takes == "objects":
             return as_objects(X, "X")
         if self._is_remote(X, compared):
             return self._check_remote_rows(validate_rows(self, X))
         sparse = "csr" if compared.takes == "rows" else False
-        rows = validate_data(self, X, accept_sparse=sparse, dtype=_FLOATS, reset=reset)
+        rows = validate_data(self, X, accept_sparse=sparse, dtype=FLOATS, reset=reset)
         return compared.check_queries(rows, "X")
 
     def _ranks(self) -> bool:
@@ -322,13 +321,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.select == "per_class"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        try:
-            takes = self._compared().takes
-        except (TypeError, ValueError):
-            return tags  # `fit` reports the error
-        tags.input_tags.sparse = takes == "rows"
-        tags.input_tags.pairwise = takes == "matrix"
-        tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
+        with suppress(TypeError, ValueError):  # `fit` reports the error
+            set_input_tags(tags, self.compared_similarity())
         return tags
 
 

@@ -1,6 +1,7 @@
 """Distances to prototypes as features, for any classifier of vectors."""
 
 import warnings
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +11,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import limit_threads
-from likewise._validation import check_number, check_square, check_whole_number, n_rows, take
-from likewise.similarities import Similarity, as_similarity, dissimilarities
-
-_FLOATS = [np.float64, np.float32]
+from likewise._validation import (
+    FLOATS,
+    check_number,
+    check_square,
+    check_whole_number,
+    n_rows,
+    take,
+)
+from likewise.similarities import Similarity, as_similarity, dissimilarities, set_input_tags
 
 
 class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -140,10 +146,10 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _check_rows(self, X: Any, base: Similarity, *, reset: bool = False) -> Any:
         if base.takes == "rows":
-            X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=reset)
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
         elif base.takes == "matrix":
             # only some columns are read, and checked then
-            return validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=reset)
+            return validate_data(self, X, dtype=FLOATS, reset=reset, ensure_all_finite=reset)
         return base.check_queries(X, "X")
 
     @property
@@ -152,12 +158,6 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        try:
-            base = self._similarity()
-        except (TypeError, ValueError):
-            return tags  # `fit` reports the error
-        tags.input_tags.sparse = base.takes == "rows"
-        tags.input_tags.pairwise = base.takes == "matrix"
-        tags.input_tags.positive_only = base.takes == "matrix" and base.has_distance
-        tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
+        with suppress(TypeError, ValueError):  # `fit` reports the error
+            set_input_tags(tags, self._similarity())
         return tags

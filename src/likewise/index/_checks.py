@@ -10,7 +10,7 @@ import numpy as np
 
 from likewise._validation import is_sparse, n_rows
 from likewise.index._fold_plan import FoldPlan
-from likewise.similarities import Similarity, as_objects
+from likewise.similarities import Similarity, as_objects, check_item_ids
 
 _MAX_LISTED = 3
 _MAX_COMPARED = 10_000  # ids: comparing more takes too long for a suggestion
@@ -18,17 +18,9 @@ _MAX_COMPARED = 10_000  # ids: comparing more takes too long for a suggestion
 
 def check_ids(ids: Any) -> list[Any]:
     """Return ids as a list of unique strings and integers."""
-    if isinstance(ids, str | bytes) or not hasattr(ids, "__len__"):
-        raise TypeError(f"ids must be a list, one for each item, but {ids!r} was given.")
-    listed = [
-        plain_id(identifier) for identifier in (ids.tolist() if hasattr(ids, "tolist") else ids)
-    ]
+    listed = [plain_id(identifier) for identifier in check_item_ids(ids, "ids")]
     if not listed:
         raise ValueError("ids is empty; at least one is needed.")
-    if len(set(listed)) < len(listed):
-        seen: set[Any] = set()
-        twice = next(i for i in listed if i in seen or seen.add(i))  # type: ignore[func-returns-value]
-        raise ValueError(f"ids must be unique, but {twice!r} is given twice.")
     return listed
 
 
@@ -40,7 +32,7 @@ def plain_id(identifier: Any) -> str | int:
         if not -(2**63) <= int(identifier) < 2**63:
             raise ValueError(f"ids must fit into 64 bits, but {identifier!r} was given.")
         return int(identifier)
-    raise TypeError(f"ids must be text or whole numbers, but {identifier!r} was given.")
+    raise TypeError(f"ids must be whole numbers or text, but {identifier!r} was given.")
 
 
 def is_id(identifier: Any) -> bool:

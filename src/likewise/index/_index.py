@@ -187,7 +187,12 @@ class Index(IndexReader):
         >>> index.items(["a"])
         array([[1., 0.]])
         """
-        return self._change(lambda store: store.set_offsets(self._checked_offsets(offsets)))
+
+        def change(store: Store) -> Store:
+            check_offsets(offsets, self.similarity, self._width())
+            return store.set_offsets(offsets)
+
+        return self._change(change)
 
     def _change(self, change: Callable[[Store], Store]) -> "Index":
         """Replace the snapshot by one with the changed store."""
@@ -199,15 +204,11 @@ class Index(IndexReader):
         return self
 
     def _checked(self, items: Any, n_ids: int) -> Any:
-        with self._snapshot.store.reading() as reader:
-            width = reader.width
-        return check_items(self.similarity, items, n_ids, width)
+        return check_items(self.similarity, items, n_ids, self._width())
 
-    def _checked_offsets(self, offsets: Any) -> Any:
+    def _width(self) -> int | None:
         with self._snapshot.store.reading() as reader:
-            width = reader.width
-        check_offsets(offsets, self.similarity, width)
-        return offsets
+            return reader.width
 
     def search(self, queries: Any, k: int = 10, where: Where = None) -> Matches:
         """Find the `k` most similar items of each query.
@@ -252,9 +253,7 @@ class Index(IndexReader):
             The measurements and the choice; if no effort reaches the recall, the most thorough one,
             with a warning.
         """
-        target = check_number(recall, "recall", minimum=0.0, exclusive=True)
-        if target > 1:
-            raise ValueError(f"recall must be at most 1, but {recall} was given.")
+        target = check_number(recall, "recall", minimum=0.0, exclusive=True, maximum=1)
         k = check_whole_number(k, "k")
         tuning, self.n_candidates = tune(self._snapshot, target, queries, k)
         if not tuning.reached:

@@ -51,10 +51,6 @@ class ActiveOffsets:
         known = set() if self.offsets is None else {i for i in ids if i in self.offsets}
         return replace(self, dropped=self.dropped | known) if known - self.dropped else self
 
-    def dropped_of(self, ids: list[Any]) -> frozenset[Any]:
-        """Return the ids whose offsets were dropped."""
-        return self.dropped.intersection(ids)
-
 
 @dataclass(frozen=True, eq=False)
 class Moved:
@@ -100,8 +96,10 @@ def check_offsets(offsets: Any, similarity: Similarity, width: int | None) -> No
         ) from error
 
 
-def fingerprint(offsets: ItemOffsets) -> str:
-    """Return a digest of the offsets."""
+def fingerprint(offsets: ItemOffsets | None) -> str | None:
+    """Return a digest of the offsets; None without any."""
+    if offsets is None:
+        return None
     directions: Any = offsets.directions
     arrays = [directions, offsets.counts, offsets.center]
     if is_sparse(directions):

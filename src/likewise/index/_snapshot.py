@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise._validation import check_whole_number
+from likewise._validation import check_whole_number, sample_rows
 from likewise.index._checks import check_ids, check_queries, is_id, listed_ids, refuse_unknown
 from likewise.index._search import Best, best_items, exact_best, recall
 from likewise.index._where import Where, check_where
@@ -205,7 +205,8 @@ def _query_rows(reader: Reader, queries: Any) -> tuple[Any, np.ndarray | None]:
     """
     similarity = reader.plan.similarity
     if queries is None:
-        ids = _sample(reader.ids)
+        all_ids = reader.ids
+        ids = [all_ids[at] for at in sample_rows(len(all_ids), _N_SAMPLED)]
     else:
         listed = None if similarity.takes == "objects" else listed_ids(queries)
         if listed is None:
@@ -220,13 +221,6 @@ def _query_rows(reader: Reader, queries: Any) -> tuple[Any, np.ndarray | None]:
         raise ValueError(
             f"queries {what} stored items, which are not of the kind of queries: {error}"
         ) from error
-
-
-def _sample(ids: list[Any]) -> list[Any]:
-    if len(ids) <= _N_SAMPLED:
-        return ids
-    chosen = np.random.default_rng(0).choice(len(ids), _N_SAMPLED, replace=False)
-    return [ids[at] for at in np.sort(chosen)]
 
 
 def _padded(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

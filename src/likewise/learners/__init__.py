@@ -4,14 +4,8 @@ from likewise.learners.lmnn import LMNN
 from likewise.learners.online import AROMA, OASIS, DiagonalState, FactoredState, OasisState
 from likewise.learners.ridge import RidgeBelief, RidgeSimilarity
 from likewise.learners.sila import SiLA
-from likewise.learners.validation import (
-    MIN_GAIN_IN_ERRORS,
-    MIN_QUERIES,
-    HeldOutRelevance,
-    HeldOutTriplets,
-    Outcome,
-    judge,
-)
+from likewise.learners.validation._gate import MIN_GAIN_IN_ERRORS, MIN_QUERIES, Outcome, judge
+from likewise.learners.validation._held_out import HeldOutRelevance, HeldOutTriplets
 
 __all__ = [
     "AROMA",

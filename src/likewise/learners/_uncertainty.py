@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from likewise._threads import slices
-from likewise._validation import Rows, check_rows, take
+from likewise._validation import Rows, check_rows, check_whole_number, take
 from likewise.similarities import paired_products, to_unit_length
 from likewise.supervision import check_triplets, triplets_of
 
@@ -48,11 +48,16 @@ def probability(margins: np.ndarray, deviations: np.ndarray) -> np.ndarray:
     return np.asarray(ndtr(np.divide(margins, deviations, out=certain, where=deviations > 0)))
 
 
-def least_certain(margins: np.ndarray, deviations: np.ndarray, n: int) -> np.ndarray:
-    """Return the indices of the `n` margins smallest in standard deviations, in order.
+def least_certain(
+    candidates: Any, n: int, margins_of: Callable[[Any], tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray:
+    """Return the `n` triplets whose margins are smallest in standard deviations, in order.
 
     Margins without deviation, as of a zero row, come last: their answers change nothing.
     """
+    check_whole_number(n, "n")
+    candidates = np.asarray(triplets_of(candidates)[0])
+    margins, deviations = margins_of(candidates)
     certainty = np.full(len(margins), np.inf)
     np.divide(np.abs(margins), deviations, out=certainty, where=deviations > 0)
-    return np.argsort(certainty, kind="stable")[:n]
+    return np.asarray(candidates[np.argsort(certainty, kind="stable")[:n]])

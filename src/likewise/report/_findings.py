@@ -16,16 +16,13 @@ def neighbor_rows(
 ) -> np.ndarray:
     """Return the row numbers of the `k` most similar rows of each query, never the query itself."""
     if items is not None:
-        return _numbers(similarity.neighbors(take(X, queries), items, min(k, n_rows(items))).ids)
+        matches = similarity.neighbors(take(X, queries), items, min(k, n_rows(items)))
+        return matches.ids.astype(np.int64)
     k = min(k, n_rows(X) - 1)
-    ids = _numbers(similarity.neighbors(take(X, queries), X, k + 1).ids)
+    ids = similarity.neighbors(take(X, queries), X, k + 1).ids.astype(np.int64)
     is_query = ids == queries[:, None]
     is_query[~is_query.any(axis=1), -1] = True  # among many equal rows, drop the last
     return ids[~is_query].reshape(len(queries), k)
-
-
-def _numbers(ids: np.ndarray) -> np.ndarray:
-    return np.asarray(ids, dtype=np.int64)
 
 
 class Example(NamedTuple):

@@ -8,8 +8,8 @@ import numpy as np
 from likewise.learners import Outcome
 from likewise.report._charts import Scale, interval, number, padded_range
 from likewise.report._sections import Section, section
+from likewise.selection import KINDS, share_text
 
-KINDS = ("overall", "seen", "new")
 _MEASURES = {
     "right order": "share of comparisons in the right order",
     "ndcg@10": "nDCG@10",
@@ -61,7 +61,10 @@ def held_out_section(
         axis=scale.axis(number),
         gains=[_gain(kind, outcome, of_rows, scale) for kind, outcome in outcomes.items()],
         kinds=KINDS,
-        rows=[{**row, "figures": [_share(row[kind]) for kind in KINDS]} for row in rows],
+        rows=[
+            {**row, "figures": [share_text(row[kind]).replace(" ", "\u00a0") for kind in KINDS]}
+            for row in rows
+        ],
     )
 
 
@@ -99,10 +102,3 @@ def _gain(kind: str, outcome: Outcome, of_rows: bool, scale: Scale) -> dict[str,
 def _ends(outcome: Outcome) -> np.ndarray:
     error = 0.0 if np.isnan(outcome.error) else outcome.error
     return np.array([outcome.start, outcome.learned - error, outcome.learned + error])
-
-
-def _share(figures: Mapping[str, Any]) -> str:
-    if not figures["n"]:
-        return "–"
-    error = figures["error"]
-    return f"{figures['mean']:.3f}" + ("" if np.isnan(error) else f"\u00a0±\u00a0{error:.3f}")

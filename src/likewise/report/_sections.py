@@ -20,6 +20,7 @@ from likewise.report._charts import (
 )
 from likewise.report._findings import MAX_QUERIES, LearnedMatrix
 from likewise.report._text import shorten, similarity_name
+from likewise.selection import percent_text
 from likewise.similarities import Similarity
 
 Section: TypeAlias = dict[str, Any]  # `name`, `heading`, `template` and the template's values
@@ -42,7 +43,7 @@ def comparison_section(rows: Sequence[Mapping[str, Any]]) -> Section:
     values = [
         {
             **row,
-            "value": _accuracy(row["mean"], row["deviation"]),
+            "value": percent_text(row),
             "plot": interval(
                 row["mean"], row["deviation"], scale, row["kind"], splits=row["scores"]
             ),
@@ -50,11 +51,6 @@ def comparison_section(rows: Sequence[Mapping[str, Any]]) -> Section:
         for row in rows
     ]
     return section("comparison", "How it compares", rows=values, axis=scale.axis(percent))
-
-
-def _accuracy(mean: float, deviation: float) -> str:
-    error = f"\u00a0±\u00a0{100 * deviation:.1f}" if deviation else ""
-    return f"{100 * mean:.1f}{error}\u00a0%"
 
 
 def curve_section(history: Any) -> Section | None:

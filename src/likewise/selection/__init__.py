@@ -2,8 +2,13 @@
 
 from likewise.selection._families import FAMILIES, Family, family_named
 from likewise.selection._select import check_class_sizes, select
-from likewise.selection._selection import Selection
-from likewise.selection._triplet_selection import TripletSelection, replace_nan
+from likewise.selection._selection import Selection, percent_text
+from likewise.selection._triplet_selection import (
+    KINDS,
+    TripletSelection,
+    replace_nan,
+    share_text,
+)
 from likewise.selection._triplets import (
     TRIPLET_LEARNERS,
     TripletLearner,
@@ -13,6 +18,7 @@ from likewise.selection._triplets import (
 
 __all__ = [
     "FAMILIES",
+    "KINDS",
     "TRIPLET_LEARNERS",
     "Family",
     "Selection",
@@ -21,7 +27,9 @@ __all__ = [
     "check_class_sizes",
     "family_named",
     "judge_triplets",
+    "percent_text",
     "replace_nan",
     "select",
     "select_triplets",
+    "share_text",
 ]

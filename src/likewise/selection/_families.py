@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from likewise._validation import unknown_name
@@ -77,22 +78,14 @@ def _learned(learner: type, **fixed: Any) -> Callable[[dict[str, Any], int], Any
     return make
 
 
-def _logistic(settings: dict[str, Any], seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
+def _reference(module: str, name: str, **fixed: Any) -> Callable[[dict[str, Any], int], Any]:
+    """Return a factory of classifiers of scikit-learn, which are imported when they are made."""
 
-    return LogisticRegression(max_iter=200, **settings)
+    def make(settings: dict[str, Any], seed: int) -> Any:
+        classifier = getattr(import_module(f"sklearn.{module}"), name)
+        return classifier(random_state=seed, **fixed, **settings)
 
-
-def _svm(settings: dict[str, Any], seed: int) -> Any:
-    from sklearn.svm import SVC
-
-    return SVC(kernel="rbf", gamma="scale", **settings)
-
-
-def _boosting(settings: dict[str, Any], seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(random_state=seed, **settings)
+    return make
 
 
 _SEARCH = ("scan_products",)
@@ -211,7 +204,7 @@ FAMILIES: tuple[Family, ...] = (
         "logistic regression",
         "reference",
         "scikit-learn's, as a reference",
-        _logistic,
+        _reference("linear_model", "LogisticRegression", max_iter=200),
         ({"scale": "standard", "C": 1.0}, {"scale": "standard", "C": 0.05}),
         searchable=False,
     ),
@@ -220,7 +213,7 @@ FAMILIES: tuple[Family, ...] = (
         "RBF SVM",
         "reference",
         "scikit-learn's, as a reference",
-        _svm,
+        _reference("svm", "SVC", kernel="rbf", gamma="scale"),
         ({"scale": "standard", "C": 1.0}, {"scale": "standard", "C": 10.0}),
         searchable=False,
     ),
@@ -229,7 +222,7 @@ FAMILIES: tuple[Family, ...] = (
         "gradient boosting",
         "reference",
         "scikit-learn's, as a reference",
-        _boosting,
+        _reference("ensemble", "HistGradientBoostingClassifier"),
         ({"scale": "none", "max_iter": 100},),
         sparse=False,
         searchable=False,

@@ -189,8 +189,8 @@ def verdict_on(rows: Sequence[Mapping[str, Any]], comparison: Comparison) -> str
     if learned and baseline:
         gain = 100 * (learned["mean"] - baseline["mean"])
         figures = (
-            f"{learned['name']} classifies {_percent(learned)} of unseen rows correctly and "
-            f"{baseline['name']}, the best without learning, {_percent(baseline)}"
+            f"{learned['name']} classifies {percent_text(learned)} of unseen rows correctly and "
+            f"{baseline['name']}, the best without learning, {percent_text(baseline)}"
         )
         if gain > 0:
             doubt = _significance(learned, baseline, comparison)
@@ -200,13 +200,14 @@ def verdict_on(rows: Sequence[Mapping[str, Any]], comparison: Comparison) -> str
     ours = max(filter(None, (learned, baseline)), key=lambda row: row["mean"], default=None)
     if ours and reference and reference["mean"] > ours["mean"]:
         sentences.append(
-            f"If you only need classes, {reference['name']} is better: {_percent(reference)} "
-            f"against {_percent(ours)}{_significance(reference, ours, comparison)}."
+            f"If you only need classes, {reference['name']} is better: {percent_text(reference)} "
+            f"against {percent_text(ours)}{_significance(reference, ours, comparison)}."
         )
     return " ".join(sentences)
 
 
-def _percent(row: Mapping[str, Any]) -> str:
+def percent_text(row: Mapping[str, Any]) -> str:
+    """Return the accuracy of a row of a `Selection` in percent, with its deviation."""
     deviation = f"\u00a0±\u00a0{100 * row['deviation']:.1f}" if row["deviation"] else ""
     return f"{100 * row['mean']:.1f}{deviation}\u00a0%"
 

@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from likewise import __version__
 from likewise._threads import single_threaded_blas
 from likewise.server._service import Service
 from likewise.server._settings import Settings
@@ -65,7 +66,7 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="likewise",
         description="Search by a similarity, teach it and explain it.",
-        version=_version(),
+        version=__version__,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -82,12 +83,6 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(AccessControl, settings=settings)
     app.add_middleware(Responses, timeout=settings.timeout, observe=metrics.observe)
     return app
-
-
-def _version() -> str:
-    from likewise import __version__
-
-    return __version__
 
 
 def _error_handler(status: int) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise import _files
+from likewise._threads import slices
 from likewise._validation import is_sparse
 from likewise.learners import AROMA
-from likewise.report import png_address
+from likewise.report import gray_image
 from likewise.server.api._schemas import MAX_NUMBER
 from likewise.server.store import InvalidRequest, NotSupported
 from likewise.similarities import Bilinear, Similarity
@@ -71,8 +72,7 @@ class ServedModel:
     def text_column(self) -> str | None:
         """The text column, if queries have no other column."""
         columns = self.query_columns or self.columns
-        texts = [b["columns"][0] for b in columns.blocks_ if b["kind"] == "text"] if columns else []
-        return texts[0] if columns and columns.columns_ == texts and len(texts) == 1 else None
+        return None if columns is None else columns.text_column
 
     def feature_names(self, width: int, *, of_queries: bool) -> list[str] | None:
         """Return the feature names of queries or items, if they are known."""
@@ -105,8 +105,7 @@ class ServedModel:
         """Yield (id, vector, row) of every item of a table."""
         ids, rows = _split_ids(table, id_column)
         vectors = self.check_vectors(self.vectorize(rows))
-        for start in range(0, len(ids), _BATCH_SIZE):
-            batch = slice(start, start + _BATCH_SIZE)
+        for batch in slices(len(ids), _BATCH_SIZE):
             yield from zip(ids[batch], vectors[batch], self._shown_rows(rows, batch), strict=True)
 
     def convert_item(
@@ -160,7 +159,7 @@ class ServedModel:
     def _shown_rows(self, rows: Any, batch: slice) -> list[dict[str, Any]]:
         """Return rows for display: scalar cells, and an image where there is one."""
         if is_sparse(rows):
-            return [{}] * len(range(*batch.indices(rows.shape[0])))
+            return [{}] * (batch.stop - batch.start)
         part = rows.slice(batch.start, batch.stop - batch.start)
         if len(rows.column_names) > _MAX_CELLS:  # numbers are not readable then
             words = [
@@ -205,8 +204,11 @@ def open_model(
     image_shape, label : as in `ServedModel`
     """
     model = _files.load(path)
-    table = model if isinstance(model, TableModel) else None
-    estimator = table.estimator if table is not None else model
+    columns = query_columns = None
+    estimator = model
+    if isinstance(model, TableModel):
+        estimator, columns, query_columns = model.estimator, model.columns, model.query_columns
+        label = label or model.target
     similarity = getattr(estimator, "similarity_", estimator)
     if not isinstance(similarity, Similarity):
         raise ValueError(
@@ -222,10 +224,10 @@ def open_model(
         similarity,
         learner,
         reason,
-        table.columns if table is not None else None,
-        table.query_columns if table is not None else None,
+        columns,
+        query_columns,
         image_shape,
-        label or (table.target if table is not None else None),
+        label,
     )
 
 
@@ -312,6 +314,4 @@ def _image_columns(columns: Columns | None) -> set[str]:
 
 
 def _png(pixels: np.ndarray) -> str:
-    low, high = float(pixels.min()), float(pixels.max())
-    gray = (pixels - low) / (high - low) if high > low else np.zeros(pixels.shape)
-    return png_address(np.round(255 * gray).astype(np.uint8))
+    return gray_image(pixels, float(pixels.min()), float(pixels.max()))

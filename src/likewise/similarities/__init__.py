@@ -3,25 +3,26 @@
 from likewise._validation import as_objects
 from likewise.similarities._base import Foldable, Metric, PreparedItems, Similarity
 from likewise.similarities._bilinear import Bilinear
-from likewise.similarities._blocks import BlockSimilarity, Distance
+from likewise.similarities._blocks import Distance
 from likewise.similarities._columns import DissimilarityColumns, dissimilarities, exact_scores
-from likewise.similarities._convert import as_similarity, from_callable, from_distance
+from likewise.similarities._convert import (
+    as_similarity,
+    from_callable,
+    from_distance,
+    set_input_tags,
+)
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import Function
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
-from likewise.similarities._offsets import (
-    ItemOffsets,
-    check_item_ids,
-    moved_items,
-    with_rows,
-)
+from likewise.similarities._offsets import ItemOffsets, check_item_ids, with_rows
 from likewise.similarities._precomputed import Precomputed
 from likewise.similarities._products import rounding_bound, steady_map
 from likewise.similarities._ranked import Ranked, similarity_among, underlying_similarity
 from likewise.similarities._rows import (
     frozen_map,
     inverse_lengths,
+    join_columns,
     lengths,
     map_rows,
     paired_products,
@@ -48,7 +49,6 @@ __all__ = [
     "Best",
     "Bilinear",
     "BlockScorer",
-    "BlockSimilarity",
     "DissimilarityColumns",
     "Distance",
     "Explanation",
@@ -75,14 +75,15 @@ __all__ = [
     "frozen_map",
     "inverse_lengths",
     "items_in_block",
+    "join_columns",
     "lengths",
     "map_rows",
     "merge_best",
-    "moved_items",
     "paired_products",
     "products",
     "ratio",
     "rounding_bound",
+    "set_input_tags",
     "similarity_among",
     "sort_best",
     "steady_map",

@@ -17,6 +17,7 @@ from likewise.similarities._rows import one_row_each
 from likewise.similarities._search import Scorer, search
 
 Metric = Literal["inner_product", "cosine", "euclidean"]
+Takes = Literal["rows", "objects", "matrix"]
 
 
 class Similarity(ABC):
@@ -28,7 +29,7 @@ class Similarity(ABC):
     """
 
     @property
-    def takes(self) -> Literal["rows", "objects", "matrix"]:
+    def takes(self) -> Takes:
         """The input: rows of numbers, any objects, or rows of a precomputed matrix."""
         return "rows"
 

@@ -11,7 +11,6 @@ from likewise._validation import (
     check_choice,
     check_rows,
     check_same_length,
-    check_whole_number,
     is_sparse,
 )
 from likewise.exceptions import NotFoldableError
@@ -106,12 +105,10 @@ class Bilinear(Foldable):
         )
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of every query with every item, as an (n_queries, n_items) array."""
         Q, P = self._check(Q, P)
         return self._normalized(products(self._fold(Q), P), Q, P, products)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of query i with item i, as an (n_queries,) array."""
         Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
         return self._normalized(paired_products(self._fold(Q), P), Q, P, paired_products)
@@ -136,8 +133,6 @@ class Bilinear(Foldable):
 
         Parameters as in `Similarity.explain`.
         """
-        if top is not None:
-            top = check_whole_number(top, "top")
         q, p = self._check(*one_row_each(q, p))
         names = (
             Names(query_names, "query_names", q.shape[1]),

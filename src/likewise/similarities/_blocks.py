@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from likewise._threads import slices
 from likewise._validation import Rows, check_same_length, n_rows, take
-from likewise.similarities._base import Similarity
+from likewise.similarities._base import Similarity, Takes
 from likewise.similarities._rows import common_dtype
 from likewise.similarities._search import BlockScorer, Scorer, exact_scores
 
@@ -25,15 +25,8 @@ class BlockSimilarity(Similarity):
     defines `check_queries`, for both sides unless it also defines `check_items`, and `block`.
     """
 
-    @property
-    def takes(self) -> Literal["rows", "objects", "matrix"]:
-        """Any objects."""
-        return "objects"
-
-    @property
-    def parallel(self) -> bool:
-        """Whether several threads may compute blocks."""
-        return True
+    takes: Takes = "objects"
+    parallel = True  # whether several threads may compute blocks
 
     def check_items(self, P: Any, name: str = "P") -> Rows:
         """Validate and convert items, by default as queries."""
@@ -59,12 +52,10 @@ class BlockSimilarity(Similarity):
         """
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of every query with every item, as an (n_queries, n_items) array."""
         scorer, dtype = self._scorer(Q, P)
         return exact_scores(scorer).astype(dtype, copy=False)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of query i with item i, as an (n_queries,) array."""
         Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
         left, right = self.prepare(Q), self.prepare(P)
@@ -137,12 +128,5 @@ class Distance(BlockSimilarity):
     equal objects, nor satisfy the triangle inequality.
     """
 
-    @property
-    def has_distance(self) -> bool:
-        """Always true."""
-        return True
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Always true, except for subclasses that say otherwise."""
-        return True
+    has_distance = True
+    is_symmetric = True

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from likewise._threads import slices
 from likewise._validation import unknown_name
 from likewise.similarities._base import Similarity
 from likewise.similarities._bilinear import Bilinear
@@ -121,6 +122,14 @@ def as_similarity(
     )
 
 
+def set_input_tags(tags: Any, similarity: Similarity) -> None:
+    """Set scikit-learn's tags of an estimator that takes the input of a similarity."""
+    takes = similarity.takes
+    tags.input_tags.sparse, tags.input_tags.pairwise = takes == "rows", takes == "matrix"
+    tags.input_tags.one_d_array = tags.input_tags.string = takes == "objects"
+    tags.input_tags.positive_only = takes == "matrix" and similarity.has_distance
+
+
 def from_callable(function: Callable[[Any, Any], float], *, symmetric: bool = False) -> Similarity:
     """Make a similarity from a function that is larger for more similar objects.
 
@@ -181,9 +190,9 @@ def _linear_map(transformer: Any) -> np.ndarray:
     width = _width(transformer)
     origin = _transform(transformer, np.zeros((1, width)))
     columns = np.empty((width, origin.shape[1]))
-    for start in range(0, width, _ROWS_AT_A_TIME):
-        stop = min(start + _ROWS_AT_A_TIME, width)
-        columns[start:stop] = _transform(transformer, np.eye(stop - start, width, start)) - origin
+    for part in slices(width, _ROWS_AT_A_TIME):
+        unit_rows = np.eye(part.stop - part.start, width, part.start)
+        columns[part] = _transform(transformer, unit_rows) - origin
 
     # Almost any point reveals a map that is not affine; seeded, so that the answer is repeatable.
     probes = np.random.default_rng(0).normal(size=(8, width))

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._validation import check_whole_number
+
 
 class Term(NamedTuple):
     """The contribution of one query feature and one item feature to a score."""
@@ -79,6 +81,8 @@ def strongest(
     names : names of the features on either side
     top : int or None
     """
+    if top is not None:
+        top = check_whole_number(top, "top")
     order = np.argsort(-np.abs(contributions), kind="stable")
     kept, others = order[:top], order[len(order) if top is None else top :]
     terms = tuple(

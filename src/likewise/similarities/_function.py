@@ -24,6 +24,7 @@ class Function(BlockSimilarity):
         Whether the order of the two objects is irrelevant.
     """
 
+    parallel = False  # the function may not be thread-safe
     function: Callable[[Any, Any], float]
     is_distance: bool
     symmetric: bool
@@ -37,11 +38,6 @@ class Function(BlockSimilarity):
     def has_distance(self) -> bool:
         """Whether the function is a distance."""
         return self.is_distance
-
-    @property
-    def parallel(self) -> bool:
-        """Always false: the function may not be thread-safe."""
-        return False
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", type(self.function).__name__)

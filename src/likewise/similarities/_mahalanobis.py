@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from likewise._validation import Rows, check_rows, check_same_length, check_whole_number, is_sparse
+from likewise._validation import Rows, check_rows, check_same_length, is_sparse
 from likewise.exceptions import NotFoldableError
 from likewise.similarities._base import Foldable, Metric, PreparedItems
 from likewise.similarities._explanation import Explanation, Names, strongest
@@ -15,6 +15,7 @@ from likewise.similarities._rows import (
     common_dtype,
     described,
     frozen_map,
+    join_columns,
     map_rows,
     one_row_each,
     paired_products,
@@ -45,6 +46,8 @@ class Mahalanobis(Foldable):
     array([[1]])
     """
 
+    has_distance = True
+    is_symmetric = True
     L: np.ndarray
 
     def __init__(self, L: ArrayLike) -> None:
@@ -60,16 +63,6 @@ class Mahalanobis(Foldable):
     def n_features(self) -> int | None:
         """Width of the rows; None for any width."""
         return self.L.shape[-1] if self.L.ndim else None
-
-    @property
-    def has_distance(self) -> bool:
-        """Always true."""
-        return True
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Always true."""
-        return True
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
         """Return −d² of every query with every item, as an (n_queries, n_items) array."""
@@ -96,8 +89,6 @@ class Mahalanobis(Foldable):
 
         Both orders of a pair form one term. Parameters as in `Similarity.explain`.
         """
-        if top is not None:
-            top = check_whole_number(top, "top")
         q, p = self._check(*one_row_each(q, p))
         names = Names(query_names, "query_names", q.shape[1])
         item_side = names if item_names is None else Names(item_names, "item_names", p.shape[1])
@@ -134,7 +125,7 @@ class Mahalanobis(Foldable):
         mapped = self._mapped(P, P.dtype)
         if self._served_by(metric) == "euclidean":
             return mapped
-        return _with_column(mapped, -paired_products(mapped, mapped) / 2)
+        return join_columns(mapped, -paired_products(mapped, mapped)[:, None] / 2)
 
     def unfold_scores(self, values: Any, Q: Any, metric: Metric | None = None) -> np.ndarray:
         """Convert Euclidean distances, or inner products, of folded rows to −d²."""
@@ -145,7 +136,7 @@ class Mahalanobis(Foldable):
         mapped = self._mapped(Q, Q.dtype)
         if metric == "euclidean":
             return mapped
-        return _with_column(mapped, np.ones(mapped.shape[0]))
+        return join_columns(mapped, np.ones((mapped.shape[0], 1), mapped.dtype))
 
     def _unfold_scores(self, values: np.ndarray, Q: Rows, metric: Metric) -> np.ndarray:
         if metric == "euclidean":
@@ -209,12 +200,3 @@ def _difference(Q: Rows, P: Rows) -> Rows:
     if is_sparse(Q) and is_sparse(P):
         return (Q - P).tocsr()
     return np.asarray(to_dense(Q) - to_dense(P))
-
-
-def _with_column(rows: Rows, column: np.ndarray) -> Rows:
-    column = column[:, None].astype(rows.dtype)
-    if is_sparse(rows):
-        from scipy.sparse import csr_array, hstack
-
-        return hstack([rows, csr_array(column)], format="csr")
-    return np.concatenate([rows, column], axis=1)

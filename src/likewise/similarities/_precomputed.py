@@ -1,11 +1,11 @@
 """Precomputed scores or distances."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from likewise._validation import check_rows, check_same_length, is_sparse
+from likewise._validation import check_bool, check_rows, check_same_length, is_sparse
 from likewise.similarities._blocks import BlockSimilarity, NamePair
 
 
@@ -32,28 +32,17 @@ class Precomputed(BlockSimilarity):
     array([[0, 2]])
     """
 
+    takes = "matrix"
+    is_symmetric = False  # queries are rows and items are column numbers
     is_distance: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.is_distance, bool):
-            raise TypeError(
-                f"is_distance must be True or False, but {self.is_distance!r} was given."
-            )
-
-    @property
-    def takes(self) -> Literal["matrix"]:
-        """Rows of a precomputed matrix."""
-        return "matrix"
+        check_bool(self.is_distance, "is_distance")
 
     @property
     def has_distance(self) -> bool:
         """Whether the matrix holds distances."""
         return self.is_distance
-
-    @property
-    def is_symmetric(self) -> bool:
-        """Always false: queries are rows and items are column numbers."""
-        return False
 
     def check_queries(self, Q: Any, name: str = "Q") -> np.ndarray:
         """Return a dense, finite matrix, without negative entries if it holds distances."""

@@ -12,6 +12,7 @@ from likewise._progress import LongWork
 from likewise._threads import for_each, slices
 from likewise._validation import (
     Rows,
+    check_bool,
     check_choice,
     check_rows,
     check_same_length,
@@ -29,7 +30,7 @@ from likewise.similarities._search import (
     exact_scores,
     query_blocks,
 )
-from likewise.similarities._transformed import Naive, Wrapped
+from likewise.similarities._transformed import Naive, Wrapped, rescored
 
 _THRESHOLDS_AT_A_TIME = 1_000_000
 _PAIRS_IN_BLOCK = 32
@@ -73,6 +74,7 @@ class Ranked(Wrapped):
     array([[ 1. ,  0. , -0.5]])
     """
 
+    is_symmetric = False
     S: Any
     similarity: Similarity
     transductive: bool
@@ -86,8 +88,7 @@ class Ranked(Wrapped):
         ties: Ties = "min",
     ) -> None:
         base = as_similarity(similarity)
-        if not isinstance(transductive, bool):
-            raise TypeError(f"transductive must be True or False, but {transductive!r} was given.")
+        check_bool(transductive, "transductive")
         sample = None if S is None else _frozen(base.check_items(S, "S"))
         object.__setattr__(self, "S", sample)
         object.__setattr__(self, "similarity", base)
@@ -103,11 +104,6 @@ class Ranked(Wrapped):
         ties = "" if self.ties == "min" else f", ties={self.ties!r}"
         return f"Ranked({size}, {self.similarity!r}{kind}{ties})"
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Always false."""
-        return False
-
     def fitted(self, X: Any) -> "Ranked":
         """Return this with up to 200 of the training objects as its sample, if it has none."""
         base = self.similarity.fitted(X)
@@ -119,12 +115,10 @@ class Ranked(Wrapped):
         return Ranked(sample, base, self.transductive, self.ties)
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of every query with every item, as an (n_queries, n_items) array."""
         Q, P = self._check(Q, P)
         return (1 - 2 * self.closer(Q, P)).astype(self._dtype(Q, P), copy=False)
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of query i with item i, as an (n_queries,) array."""
         Q, P = self._check(Q, P)
         check_same_length(Q, "Q", P, "P")
         S, P_like_S = _same_format(self.S, P)
@@ -216,15 +210,7 @@ class Ranked(Wrapped):
                     closer[i] = (closer[i] + len(sample) - np.searchsorted(sample, row)) / 2
             return 1 - 2 * self._share(closer)
 
-        return BlockScorer(
-            base.n_queries,
-            base.n_items,
-            ready=base.ready,
-            score_block=score_block,
-            parallel=base.parallel,
-            width=base.width,
-            cell=base.cell,
-        ), dtype
+        return rescored(base, score_block), dtype
 
 
 def underlying_similarity(source: Any, base: Any = "euclidean") -> Similarity:

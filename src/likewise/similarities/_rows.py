@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise._threads import slices
 from likewise._validation import Rows, is_sparse
 
 _PAIRS_AT_A_TIME = 4096
@@ -115,8 +116,8 @@ def squared_distances(left: Rows, right: Rows) -> np.ndarray:
     squares += square_right
     inaccurate = np.sqrt(np.finfo(squares.dtype).eps) * (square_left[:, None] + square_right)
     at_left, at_right = np.nonzero(squares <= inaccurate)
-    for start in range(0, len(at_left), _PAIRS_AT_A_TIME):
-        i, j = (at[start : start + _PAIRS_AT_A_TIME] for at in (at_left, at_right))
+    for part in slices(len(at_left), _PAIRS_AT_A_TIME):
+        i, j = at_left[part], at_right[part]
         gap = to_dense(left[i]) - to_dense(right[j])
         squares[i, j] = paired_products(gap, gap)
     return squares
@@ -125,6 +126,15 @@ def squared_distances(left: Rows, right: Rows) -> np.ndarray:
 def to_dense(rows: Rows) -> np.ndarray:
     """Return the rows as an array."""
     return rows.toarray() if is_sparse(rows) else rows
+
+
+def join_columns(left: Rows, right: np.ndarray) -> Rows:
+    """Return the columns of both, side by side; CSR if `left` is sparse."""
+    if is_sparse(left):
+        from scipy.sparse import csr_array, hstack
+
+        return hstack([left, csr_array(right)], format="csr")
+    return np.hstack([left, right])
 
 
 def described(linear: np.ndarray) -> str:

@@ -3,12 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from likewise._validation import Rows
-from likewise.similarities._base import Similarity
+from likewise.similarities._base import Similarity, Takes
 from likewise.similarities._convert import as_similarity
 from likewise.similarities._search import BlockScorer, Scorer
 
@@ -19,7 +19,7 @@ class Wrapped(Similarity):
     similarity: Similarity
 
     @property
-    def takes(self) -> Literal["rows", "objects", "matrix"]:
+    def takes(self) -> Takes:
         """As the underlying similarity."""
         return self.similarity.takes
 
@@ -37,6 +37,13 @@ class Wrapped(Similarity):
         return self.similarity.check_items(P, name)
 
 
+def rescored(base: Scorer, score_block: Callable[[slice, Any], np.ndarray]) -> BlockScorer:
+    """Return a scorer of the items that another one prepares."""
+    return BlockScorer(
+        base.n_queries, base.n_items, base.ready, score_block, base.parallel, base.width, base.cell
+    )
+
+
 class Transformed(Wrapped):
     """A similarity whose score is a function of another similarity's score of the same pair."""
 
@@ -45,27 +52,17 @@ class Transformed(Wrapped):
         """Return the function of the underlying similarity's scores."""
 
     def score(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of every query with every item, as an (n_queries, n_items) array."""
         transform = self._transformation()
         return transform(self.similarity.score(Q, P))
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:
-        """Return the score of query i with item i, as an (n_queries,) array."""
         transform = self._transformation()
         return transform(self.similarity.score_pairs(Q, P))
 
     def _scorer(self, Q: Any, P: Any) -> tuple[Scorer, Any]:
         transform = self._transformation()
         scorer, dtype = self.similarity._scorer(Q, P)
-        return BlockScorer(
-            scorer.n_queries,
-            scorer.n_items,
-            ready=scorer.ready,
-            score_block=lambda block, items: transform(scorer.scores(block, items)),
-            parallel=scorer.parallel,
-            width=scorer.width,
-            cell=scorer.cell,
-        ), dtype
+        return rescored(scorer, lambda block, items: transform(scorer.scores(block, items))), dtype
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -1,7 +1,6 @@
 """Supervision as row numbers: targets, triplets and relevance from labels, clicks and pairs."""
 
 from likewise.supervision._holdout import N_SPLITS, HoldOut, relevant_items
-from likewise.supervision._pairs import relevance_from_pairs
 from likewise.supervision._sampling import (
     LabelTriplets,
     RelevanceTriplets,
@@ -9,6 +8,7 @@ from likewise.supervision._sampling import (
     check_relevance,
     click_triplets,
     position_weights,
+    relevance_from_pairs,
     weights_at,
 )
 from likewise.supervision._targets import best_of_class, check_targets, target_neighbors, targets_of

@@ -1,4 +1,4 @@
-"""Random triplets from labels or graded relevance, and triplets from clicks."""
+"""Relevance from pairs, random triplets from labels or relevance, and triplets from clicks."""
 
 from typing import Any, Protocol
 
@@ -8,10 +8,12 @@ from likewise._validation import (
     Rows,
     check_choice,
     check_classes,
+    check_labels,
     check_number,
     check_whole_number,
     is_sparse,
 )
+from likewise.supervision._triplets import check_row_numbers, check_weights
 
 _MAX_TRIES = 100  # repeated draws of a farther item with too high a grade
 _MAX_TRIES_HARD = 5  # the top of a good ranking may hold no farther item
@@ -124,8 +126,7 @@ class RelevanceTriplets:
 
         grades = check_relevance(relevance)
         check_choice(negatives, "negatives", ("unjudged", "judged"))
-        if check_number(hard, "hard", minimum=0) > 1:
-            raise ValueError(f"hard must be at most 1, but {hard} was given.")
+        check_number(hard, "hard", minimum=0, maximum=1)
         self._hard = hard
         self._judged_only = negatives == "judged"
         self._n_items = grades.shape[1]
@@ -260,6 +261,36 @@ def check_relevance(
             f"{name} holds {grades.data[wrong[0]]}; grades must be finite and not negative."
         )
     return grades.astype(np.float64)
+
+
+def relevance_from_pairs(
+    pairs: Any, y: Any, weights: Any, queries: Rows, items: Rows
+) -> tuple[Rows, Rows | None]:
+    """Return grades, 1 for similar pairs and a stored 0 for dissimilar ones, and weights."""
+    from scipy.sparse import csr_array
+
+    columns = "two columns (query, item)"
+    array = check_row_numbers(pairs, "pairs", 2, columns, queries, items)
+    labels = check_labels(y, "y", array, "pairs")
+    if not np.isin(labels, (-1, 0, 1)).all():
+        raise ValueError("y must hold 1 for similar pairs and −1 or 0 for dissimilar ones.")
+    shape = queries.shape[0], items.shape[0]
+    keys = array[:, 0] * shape[1] + array[:, 1]
+    keys, first, pair_of = np.unique(keys, return_index=True, return_inverse=True)
+    similar = (labels > 0).astype(np.float64)
+    if not similar.any():
+        raise ValueError("y has no similar pair, so no item is closer than another.")
+    contradicted = np.flatnonzero(similar != similar[first][pair_of])
+    if len(contradicted):
+        raise ValueError(
+            f"pairs has {tuple(array[contradicted[0]].tolist())} both as similar and dissimilar."
+        )
+    position = np.divmod(keys, shape[1])
+    grades = csr_array((similar[first], position), shape=shape)
+    if weights is None:
+        return grades, None
+    weights = check_weights(weights, array, "pairs")
+    return grades, csr_array((np.bincount(pair_of.ravel(), weights), position), shape=shape)
 
 
 def weights_at(weights: Any, grades: Any) -> np.ndarray:

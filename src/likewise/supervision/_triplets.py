@@ -33,32 +33,42 @@ def check_triplets(
     >>> check_triplets([[0, 1, 2]], queries=[[1.0]], items=[[1.0], [2.0], [3.0]])
     array([[0, 1, 2]])
     """
-    array = np.asarray(triplets)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise ValueError(
-            "triplets must have three columns (query, closer item, farther item), but has shape "
-            f"{array.shape}."
-        )
-    if len(array) == 0:
-        raise ValueError("triplets has no rows; at least one is needed.")
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"triplets must hold whole row numbers, but {array.dtype} was given.")
-    for columns, rows, name in zip(
-        (array[:, :1], array[:, 1:]), (queries, items), names, strict=True
-    ):
-        outside = np.argwhere((columns < 0) | (columns >= n_rows(rows)))
-        if len(outside):
-            row, column = outside[0]
-            raise ValueError(
-                f"triplets points at row {columns[row, column]}, but {name} has {n_rows(rows)} "
-                f"rows; see triplets[{row}]."
-            )
+    columns = "three columns (query, closer item, farther item)"
+    array = check_row_numbers(triplets, "triplets", 3, columns, queries, items, names)
     same = np.flatnonzero(array[:, 1] == array[:, 2])
     if len(same):
         raise ValueError(
             f"triplets[{same[0]}] prefers item {array[same[0], 1]} to itself: closer and farther "
             "must differ."
         )
+    return array
+
+
+def check_row_numbers(
+    given: Any,
+    name: str,
+    n_columns: int,
+    described: str,
+    queries: Any,
+    items: Any,
+    names: tuple[str, str] = ("queries", "items"),
+) -> np.ndarray:
+    """Return existing rows as an int64 array: of queries in its first column, of items beside."""
+    array = np.asarray(given)
+    if array.ndim != 2 or array.shape[1] != n_columns:
+        raise ValueError(f"{name} must have {described}, but has shape {array.shape}.")
+    if len(array) == 0:
+        raise ValueError(f"{name} has no rows; at least one is needed.")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold whole row numbers, but {array.dtype} was given.")
+    for part, rows, side in zip((array[:, :1], array[:, 1:]), (queries, items), names, strict=True):
+        outside = np.argwhere((part < 0) | (part >= n_rows(rows)))
+        if len(outside):
+            row, column = outside[0]
+            raise ValueError(
+                f"{name} points at row {part[row, column]}, but {side} has {n_rows(rows)} rows; "
+                f"see {name}[{row}]."
+            )
     return array.astype(np.int64)
 
 

@@ -38,9 +38,9 @@ class Block(ABC):
     def transform(self, frame: Frame) -> Any:
         """Return the columns as numbers."""
 
-    @abstractmethod
     def feature_names(self) -> list[str]:
-        """Return a name for each number."""
+        """Return a name for each number, by default that of its column."""
+        return list(self.columns)
 
     def display(self, frame: Frame) -> Any:
         """Return images or texts for people to see, or None."""
@@ -65,8 +65,7 @@ class Numeric(Block):
         from sklearn.impute import SimpleImputer
         from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-        X = frame.numbers(names)
-        _refuse_infinite(X, names)
+        X = _numbers(frame, names)
         n_missing = int(np.isnan(X).sum())
         empty = np.isnan(X).all(axis=0)
         with warnings.catch_warnings():
@@ -101,12 +100,8 @@ class Numeric(Block):
         return block, [*sentences, f"{text}."]
 
     def transform(self, frame: Frame) -> np.ndarray:
-        X = frame.numbers(self.columns)
-        _refuse_infinite(X, self.columns)
+        X = _numbers(frame, self.columns)
         return (np.where(np.isnan(X), self.fill, X) - self.center) / self.scale
-
-    def feature_names(self) -> list[str]:
-        return list(self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,19 +118,14 @@ class Pixels(Block):
     def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple[Block | None, list[str]]:
         side = int(len(names) ** 0.5)
         height, width = options.image_shape or (side, side)
-        X = frame.numbers(names)
-        _refuse_infinite(X, names)
+        X = _numbers(frame, names)
         low, scale = _joint_scaling(X, options.scale)
         text = f"{len(names)} columns are an image of {height} x {width}; scaled together."
         return cls(names, int(height), int(width), low, scale), [text]
 
     def transform(self, frame: Frame) -> np.ndarray:
-        X = frame.numbers(self.columns)
-        _refuse_infinite(X, self.columns)
+        X = _numbers(frame, self.columns)
         return (np.where(np.isnan(X), self.low, X) - self.low) / self.scale
-
-    def feature_names(self) -> list[str]:
-        return list(self.columns)
 
     def display(self, frame: Frame) -> np.ndarray:
         X = frame.numbers(self.columns)
@@ -309,10 +299,13 @@ def block_from(data: dict[str, Any]) -> Block:
         raise ValueError(f"the model file holds an invalid column block: {error}.") from error
 
 
-def _refuse_infinite(X: np.ndarray, names: list[str]) -> None:
+def _numbers(frame: Frame, names: list[str]) -> np.ndarray:
+    """Return columns as numbers; infinity is refused."""
+    X = frame.numbers(names)
     rows, columns = np.nonzero(np.isinf(X))
     if len(rows):
         raise ValueError(f"column {names[columns[0]]!r} holds infinity in row {rows[0]}.")
+    return X
 
 
 def _joint_scaling(X: np.ndarray, scale: str) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._validation import (
+    FLOATS,
     check_choice,
     check_rows,
     check_whole_number,
@@ -177,6 +178,12 @@ class Columns(TransformerMixin, BaseEstimator):
                 return values
         return None
 
+    @property
+    def text_column(self) -> str | None:
+        """The text column, if no other column is used."""
+        texts = [block["columns"][0] for block in self.blocks_ if block["kind"] == "text"]
+        return texts[0] if self.columns_ == texts and len(texts) == 1 else None
+
     def n_missing(self, X: Any) -> int:
         """Return the number of missing cells in the columns that are used."""
         check_is_fitted(self)
@@ -195,7 +202,7 @@ class Columns(TransformerMixin, BaseEstimator):
             X,
             reset=reset,
             accept_sparse="csr",
-            dtype=[np.float64, np.float32],
+            dtype=FLOATS,
             ensure_all_finite="allow-nan",
         )
 

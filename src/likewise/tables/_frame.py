@@ -1,7 +1,8 @@
 """One interface to the columns of frames and arrays."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,24 +11,29 @@ from likewise.exceptions import require_extra
 ValueKind = Literal["numbers", "texts", "vectors", "images", "others"]
 
 
-class Frame(Protocol):
+class Frame(ABC):
     """Named columns, all of one length."""
 
     names: list[str]
 
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def kind(self, name: str) -> ValueKind:
         """Return the kind of values in a column."""
 
+    @abstractmethod
     def numbers(self, names: Sequence[str]) -> np.ndarray:
         """Return columns as float64, a missing cell as NaN."""
 
-    def texts(self, name: str) -> list[str | None]:
-        """Return a column as text, a missing cell as None."""
-
+    @abstractmethod
     def values(self, name: str) -> list[Any]:
         """Return a column as plain Python values, a missing cell as None."""
+
+    def texts(self, name: str) -> list[str | None]:
+        """Return a column as text, a missing cell as None."""
+        return [None if value is None else _text(value) for value in self.values(name)]
 
 
 def as_frame(rows: Any) -> Frame:
@@ -45,7 +51,7 @@ def is_image_file(text: str) -> bool:
     return text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"))
 
 
-class ArrayFrame:
+class ArrayFrame(Frame):
     """A 2-D array of numbers, its columns named x0, x1 and so on."""
 
     def __init__(self, rows: Any) -> None:
@@ -63,15 +69,12 @@ class ArrayFrame:
             return self._array
         return self._array[:, [self.names.index(name) for name in names]]
 
-    def texts(self, name: str) -> list[str | None]:
-        return _texts(self.values(name))
-
     def values(self, name: str) -> list[Any]:
         column = self._array[:, self.names.index(name)].tolist()
         return [None if value != value else value for value in column]
 
 
-class NarwhalsFrame:
+class NarwhalsFrame(Frame):
     """A frame of pandas, polars, pyarrow or any other library that narwhals supports."""
 
     def __init__(self, frame: Any) -> None:
@@ -113,9 +116,6 @@ class NarwhalsFrame:
             columns[:, position] = self._frame[name].cast(self._nw.Float64).to_numpy()
         return columns
 
-    def texts(self, name: str) -> list[str | None]:
-        return _texts(self.values(name))
-
     def values(self, name: str) -> list[Any]:
         column = self._frame[name].to_list()
         return [None if value is None or value != value else value for value in column]
@@ -134,10 +134,6 @@ def _as_numbers(values: list[Any], name: str) -> list[float]:
     return numbers
 
 
-def _is_number(value: Any) -> bool:
-    return value is not None and isinstance(value, int | float)
-
-
 def _kind_of_objects(values: list[Any]) -> ValueKind:
     first = next((value for value in values if value is not None), None)
     if any(isinstance(value, str) for value in values):
@@ -146,16 +142,9 @@ def _kind_of_objects(values: list[Any]) -> ValueKind:
         return "images"
     if isinstance(first, list | tuple | np.ndarray):
         return "vectors"
-    return "numbers" if _is_number(first) else "others"
+    return "numbers" if isinstance(first, int | float) else "others"
 
 
-def _texts(values: list[Any]) -> list[str | None]:
-    """Return values as text, whole numbers without a decimal point."""
-    return [
-        None
-        if value is None
-        else str(int(value))
-        if isinstance(value, float) and value.is_integer()
-        else str(value)
-        for value in values
-    ]
+def _text(value: Any) -> str:
+    """Return a value as text, a whole number without a decimal point."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)

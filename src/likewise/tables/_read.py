@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise._validation import is_sparse, n_rows, unknown_name
+from likewise._validation import did_you_mean, is_sparse, n_rows, unknown_name
 from likewise.datasets import Dataset, dataset_from_arrays, load, names, read_arrays
 from likewise.exceptions import require_extra
 from likewise.tables._delimited import Format, read_delimited, uncompressed_ending
@@ -133,12 +133,9 @@ def read_table(
 
 
 def _no_such(source: str, path: Path) -> FileNotFoundError:
-    from difflib import get_close_matches
-
     folder = path.parent
     files = [p.name for p in folder.iterdir()] if folder.is_dir() else []
-    near = get_close_matches(path.name, files + names(), n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(path.name, files + names())
     return FileNotFoundError(f"there is no file {source}, nor a data set of that name.{hint}")
 
 

@@ -346,7 +346,7 @@ def test_a_similar_item_is_held_against_the_dissimilar_ones():
         ([[9, 0]], [1], None, ValueError, "pairs points at row 9, but queries has 3 rows"),
         ([[-1, 0]], [1], None, ValueError, "pairs points at row -1, but queries"),
         ([[0, 1, 2]], [1], None, ValueError, "pairs must have two columns"),
-        (np.empty((0, 2), int), [], None, ValueError, "pairs must have two columns"),
+        (np.empty((0, 2), int), [], None, ValueError, "pairs has no rows"),
         ([[0.0, 1.0]], [1], None, TypeError, "pairs must hold whole row numbers"),
         ([[0, 1]], [1, 0], None, ValueError, "pairs has 1 rows and y has 2"),
         ([[0, 1]], [2], None, ValueError, "y must hold 1 for similar"),

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.oracles import ridge as oracle
 
-from likewise.learners.validation import MIN_GAIN_IN_ERRORS, judge
+from likewise.learners.validation._gate import MIN_GAIN_IN_ERRORS, judge
 
 
 def values(rng, gains, n=40, spread=0.1):

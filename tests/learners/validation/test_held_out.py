@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.learners.online import _base
+from likewise.learners.online import _base, _training
 from likewise.learners.ridge import _cross_validation
 from likewise.learners.validation import _held_out
 from likewise.supervision import HoldOut
@@ -165,7 +165,7 @@ def test_a_ridge_that_learning_starts_from_does_not_know_what_is_held_out(
         held_out.append(single(*given, **named))
         return held_out[-1]
 
-    monkeypatch.setattr(_base, "RidgeSimilarity", Noted)
+    monkeypatch.setattr(_training, "RidgeSimilarity", Noted)
     monkeypatch.setattr(HoldOut, "single", split)
     Q, P, items = shared
     learner = make(random_state=0, init="ridge", n_triplets=2000)

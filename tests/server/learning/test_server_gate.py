@@ -6,7 +6,7 @@ from benchmarks.gate import Stream
 from tests.server.learning.test_learner import filled, learn_all
 
 from likewise._files import from_bytes, to_bytes
-from likewise.learners.validation import MIN_GAIN_IN_ERRORS
+from likewise.learners.validation._gate import MIN_GAIN_IN_ERRORS
 from likewise.server.learning._aroma import SHARES, AromaMethod
 from likewise.server.learning._gate import (
     MIN_QUERIES,

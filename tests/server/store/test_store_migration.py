@@ -195,7 +195,7 @@ def test_a_failure_leaves_the_old_store_as_it_was(tmp_path, monkeypatch):
         before = list(connection.iterdump())
     from likewise.server.store import _schema
 
-    monkeypatch.setattr(_schema, "_to_pages", lambda triplets: 1 / 0)
+    monkeypatch.setattr(_schema, "encode_pages", lambda pages: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         open_store(path)
     monkeypatch.undo()

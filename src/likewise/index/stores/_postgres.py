@@ -260,10 +260,8 @@ class PostgresStore:
             table.add_originals()
         if table.has_originals:
             table.move([] if offsets is None else table.of_id_type(list(offsets.ids)), moved_rows)
-        if offsets is None:
-            table.save_offsets(None, None)
-        else:
-            table.save_offsets(fingerprint(offsets), _files.to_bytes(offsets))
+        content = None if offsets is None else _files.to_bytes(offsets)
+        table.save_offsets(fingerprint(offsets), content)
 
     def _version(self) -> str | None:
         """Return the digest of the table's offsets."""
@@ -290,17 +288,13 @@ class PostgresStore:
 
     def _refuse_other_offsets(self, table: Table, applied: ActiveOffsets, ids: list[Any]) -> None:
         present = self._read_offsets(table, lock=True)
-        same = _digest(applied.offsets) == _digest(present.offsets)
-        if not same or applied.dropped_of(ids) != present.dropped_of(ids):
+        same = fingerprint(applied.offsets) == fingerprint(present.offsets)
+        if not same or (applied.dropped ^ present.dropped).intersection(ids):
             raise _OffsetsChangedError
 
 
 def _plan(similarity: Similarity, options: EngineOptions) -> FoldPlan:
     return fold_plan(similarity, options.fold, options.metric, ALL_METRICS, "pgvector")
-
-
-def _digest(offsets: ItemOffsets | None) -> str | None:
-    return None if offsets is None else fingerprint(offsets)
 
 
 def _at_places(places: np.ndarray, rows: np.ndarray, n_rows: int) -> list[Any]:

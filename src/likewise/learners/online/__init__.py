@@ -7,8 +7,10 @@ from likewise.learners.online._beliefs import (
     FactoredState,
     OasisState,
     State,
+    Weighted,
     copy_state,
     sum_evidence,
+    weighted_blocks,
 )
 from likewise.learners.online._early_stopping import Progress
 from likewise.learners.online._oasis import OASIS
@@ -16,7 +18,6 @@ from likewise.learners.online._training import (
     DrawnTriplets,
     Step,
     UpdateRule,
-    Weighted,
     apply_triplets,
 )
 from likewise.learners.online._triplet_batches import TripletBatches
@@ -38,4 +39,5 @@ __all__ = [
     "apply_triplets",
     "copy_state",
     "sum_evidence",
+    "weighted_blocks",
 ]

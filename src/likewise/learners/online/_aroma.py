@@ -5,18 +5,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from likewise._validation import (
-    check_choice,
-    check_number,
-    check_rows,
-    check_whole_number,
-)
+from likewise._validation import check_choice, check_number, check_rows
 from likewise.learners._uncertainty import least_certain, probability, triplet_margins
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import DiagonalState, FactoredState
 from likewise.learners.online._training import UpdateRule
 from likewise.similarities import to_unit_length
-from likewise.supervision import triplets_of
 
 
 class AROMA(OnlineLearner):
@@ -172,9 +166,7 @@ class AROMA(OnlineLearner):
         -------
         int array of shape (n, 3) : rows of `candidates`
         """
-        check_whole_number(n, "n")
-        candidates, _ = triplets_of(candidates)
-        return np.asarray(candidates)[least_certain(*self._margins(candidates, queries, items), n)]
+        return least_certain(candidates, n, lambda some: self._margins(some, queries, items))
 
     def _margins(self, triplets: Any, queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self, "state_")
@@ -186,8 +178,7 @@ class AROMA(OnlineLearner):
     def _check_parameters(self) -> None:
         check_choice(self.covariance, "covariance", ("diagonal", "factored"))
         check_number(self.r, "r", minimum=0, exclusive=True)
-        if check_number(self.forget, "forget", minimum=0) > 1:
-            raise ValueError(f"forget must be at most 1, but {self.forget} was given.")
+        check_number(self.forget, "forget", minimum=0, maximum=1)
         super()._check_parameters()
 
     def _state_class(self) -> type[DiagonalState] | type[FactoredState]:

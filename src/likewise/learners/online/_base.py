@@ -1,8 +1,7 @@
 """Base class of AROMA and OASIS: a bilinear form from triplets, labels, relevance or pairs."""
 
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,7 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import current_backend, validate_labeled, validate_rows
 from likewise._validation import (
+    FLOATS,
     Rows,
+    check_bool,
     check_choice,
     check_number,
     check_whole_number,
@@ -28,17 +29,17 @@ from likewise.learners.online._early_stopping import (
 from likewise.learners.online._history import plot_history
 from likewise.learners.online._training import (
     DrawnTriplets,
+    FitRidge,
     UpdateRule,
-    check_mergeable,
     check_sides,
     check_stream,
-    merged_state,
+    merge_learners,
+    ridge_form,
     train,
     train_once,
 )
-from likewise.learners.ridge import RidgeSimilarity
-from likewise.learners.validation import (
-    NEW_ITEMS,
+from likewise.learners.validation._gate import NEW_ITEMS
+from likewise.learners.validation._held_out import (
     HeldOutLabels,
     HeldOutRelevance,
     HeldOutTriplets,
@@ -71,8 +72,6 @@ class OnlineLearner(BaseEstimator):
 
     A subclass defines the parameters, the class of the state, and the update rule.
     """
-
-    _FLOATS: ClassVar = [np.float64, np.float32]
 
     init: Any
     normalize: bool
@@ -296,7 +295,7 @@ class OnlineLearner(BaseEstimator):
     def score(self, X: Any, y: Any) -> float:
         """Return the mean average precision of each row as a query among the others."""
         check_is_fitted(self, "state_")
-        X = validate_rows(self, X, accept_sparse="csr", dtype=self._FLOATS, reset=False)
+        X = validate_rows(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return mean_average_precision(self.similarity_, X, y)
 
     def plot_history(self, ax: Any = None) -> Any:
@@ -319,19 +318,7 @@ class OnlineLearner(BaseEstimator):
         -------
         A new learner with the parameters of the first.
         """
-        models = list(models)
-        check_mergeable(cls, models, start)
-        merged = cls(**models[0].get_params(deep=False))
-        merged._start(merged._default_form(*models[0].state_.W.shape))
-        if start is not None:
-            merged.state_ = start.state_
-            merged.n_triplets_seen_, merged.n_updates_ = start.n_triplets_seen_, start.n_updates_
-        n_seen, n_updates = merged.n_triplets_seen_, merged.n_updates_
-        updates = [model.n_updates_ - n_updates for model in models]
-        merged.state_ = merged_state(models, merged.state_, updates)
-        merged.n_updates_ = n_updates + sum(updates)
-        merged.n_triplets_seen_ = n_seen + sum(m.n_triplets_seen_ - n_seen for m in models)
-        return merged
+        return merge_learners(cls, list(models), start)
 
     def _state_class(self) -> type[State]:
         raise NotImplementedError
@@ -345,17 +332,14 @@ class OnlineLearner(BaseEstimator):
         return cls(**parameters)
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.normalize, bool | np.bool_):
-            raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
+        check_bool(self.normalize, "normalize")
         check_choice(self.dtype, "dtype", ("float32", "float64"))
         check_whole_number(self.n_triplets, "n_triplets")
         check_choice(self.new_items, "new_items", NEW_ITEMS)
         check_choice(self.negatives, "negatives", ("unjudged", "judged"))
-        check_number(self.validation_fraction, "validation_fraction", minimum=0, exclusive=True)
-        check_number(self.hard_negatives, "hard_negatives", minimum=0)
-        for name in ("validation_fraction", "hard_negatives"):
-            if getattr(self, name) > 1:
-                raise ValueError(f"{name} must be at most 1, but {getattr(self, name)} was given.")
+        check_number(self.hard_negatives, "hard_negatives", minimum=0, maximum=1)
+        fraction = self.validation_fraction
+        check_number(fraction, "validation_fraction", minimum=0, exclusive=True, maximum=1)
         if self._starts_from_ridge() and current_backend() is not None:
             raise ValueError(
                 "init 'ridge' cannot be fitted on a cluster: fit RidgeSimilarity outside run_on "
@@ -364,7 +348,7 @@ class OnlineLearner(BaseEstimator):
 
     def _check_labeled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
         X, y = validate_labeled(
-            self, X, y, accept_sparse="csr", dtype=self._FLOATS, order="C", reset=reset
+            self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
         )
         return X, y, None if weights is None else check_weights(weights, y, "y")
 
@@ -394,30 +378,19 @@ class OnlineLearner(BaseEstimator):
     def _starts_from_ridge(self) -> bool:
         return isinstance(self.init, str) and self.init == "ridge"
 
-    def _default_form(self, n_query: int, n_item: int, init: Any = None) -> np.ndarray:
-        """Return the initial W of `init`, by default the parameter."""
-        init = self.init if init is None else init
-        return initial_form(init, n_query, n_item, self.dtype, self.normalize)
+    def _default_form(self, n_query: int, n_item: int) -> np.ndarray:
+        return initial_form(self.init, n_query, n_item, self.dtype, self.normalize)
 
     def _base_form(self, Q: Rows, P: Rows) -> np.ndarray:
         """Return the W that results are compared with; with ``init="ridge"``, the ridge's start."""
-        return self._default_form(
-            Q.shape[1], P.shape[1], "auto" if self._starts_from_ridge() else None
-        )
+        init = "auto" if self._starts_from_ridge() else self.init
+        return initial_form(init, Q.shape[1], P.shape[1], self.dtype, self.normalize)
 
-    def _initial_form(
-        self, Q: Rows, P: Rows, fit_ridge: Callable[[RidgeSimilarity], Any]
-    ) -> np.ndarray:
+    def _initial_form(self, Q: Rows, P: Rows, fit_ridge: FitRidge) -> np.ndarray:
         """Return the initial W; with ``init="ridge"`` the form of a ridge that is fitted here."""
-        if not self._starts_from_ridge():
-            return self._default_form(Q.shape[1], P.shape[1])
-        ridge = RidgeSimilarity(
-            new_items=self.new_items, normalize=self.normalize, random_state=self.random_state
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # if the ridge keeps its start, training begins there
-            form: np.ndarray = fit_ridge(ridge).similarity_.W.astype(self.dtype)
-        return form
+        if self._starts_from_ridge():
+            return ridge_form(self, fit_ridge)
+        return self._default_form(Q.shape[1], P.shape[1])
 
     def _start(self, form: np.ndarray) -> None:
         """Reset to an initial W, which the state owns from then on."""

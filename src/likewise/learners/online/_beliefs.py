@@ -4,7 +4,7 @@
 and OASIS's C by wC.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
@@ -18,6 +18,7 @@ from likewise.similarities import paired_products
 
 AnyState = TypeVar("AnyState", bound="State")
 Evidence: TypeAlias = tuple[Any, ...]  # arrays, and for OASIS a number
+Weighted: TypeAlias = tuple[np.ndarray, np.ndarray]  # triplets and their weights
 
 # Triplets per block of the factored updates: smaller blocks need fewer products among their rows,
 # larger blocks have faster matrix products. Best measured at 384 and at 1,000 features.
@@ -34,14 +35,9 @@ class State(Protocol):
         """Return the initial state for a form, which the state owns from then on."""
 
     def learn(
-        self,
-        triplets: np.ndarray,
-        weights: np.ndarray,
-        batches: TripletBatches,
-        rate: float,
-        totals: np.ndarray,
+        self, part: Weighted, batches: TripletBatches, rate: float, totals: np.ndarray
     ) -> None:
-        """Learn from triplets; add the losses and the number of updates to `totals`."""
+        """Learn from some triplets; add the losses and the number of updates to `totals`."""
 
     def evidence_since(self, start: Any, n_updates: float) -> Evidence:
         """Return the evidence since `start`, as arrays whose sum over states is meaningful.
@@ -54,6 +50,12 @@ class State(Protocol):
 
         `step` multiplies the averaged change of W, `share` the summed gain in precision.
         """
+
+
+def weighted_blocks(part: Weighted, size: int) -> Iterator[Weighted]:
+    """Yield triplets and their weights in blocks of at most `size`."""
+    for block in slices(len(part[0]), size):
+        yield part[0][block], part[1][block]
 
 
 def sum_evidence(parts: Iterable[Evidence]) -> Evidence:
@@ -100,24 +102,16 @@ class OasisState:
         """Return the initial state for a form, which the state owns from then on."""
         return cls(W)
 
-    def learn(
-        self,
-        triplets: np.ndarray,
-        weights: np.ndarray,
-        batches: TripletBatches,
-        C: float,
-        totals: np.ndarray,
-    ) -> None:
+    def learn(self, part: Weighted, batches: TripletBatches, C: float, totals: np.ndarray) -> None:
         """W += τ q pᵀ with τ = min(C, loss / (|q|²|p|²)), if there is a loss."""
-        for block in slices(len(triplets), batches.block_size):
-            rows = triplets[block]
+        for rows, weights in weighted_blocks(part, batches.block_size):
             queries = batches.query_lists(rows)
             if is_sparse(batches.items):
                 items = batches.item_lists(rows)
-                kernels.oasis_lists(*queries, *items, weights[block], C, self.W, totals)
+                kernels.oasis_lists(*queries, *items, weights, C, self.W, totals)
             else:
                 dense = batches.item_rows(rows)
-                kernels.oasis_dense(*queries, dense, weights[block], C, self.W, totals)
+                kernels.oasis_dense(*queries, dense, weights, C, self.W, totals)
 
     def evidence_since(self, start: "OasisState", n_updates: float) -> Evidence:
         """Return the change in W times the number of updates, and that number."""
@@ -147,27 +141,18 @@ class DiagonalState:
         """Return the initial state: mean W, which the state owns from then on, and variances 1."""
         return cls(W, np.ones_like(W))
 
-    def learn(
-        self,
-        triplets: np.ndarray,
-        weights: np.ndarray,
-        batches: TripletBatches,
-        r: float,
-        totals: np.ndarray,
-    ) -> None:
+    def learn(self, part: Weighted, batches: TripletBatches, r: float, totals: np.ndarray) -> None:
         """W += loss/(v + r) S∘qpᵀ, then 1/S += (q∘q)(p∘p)ᵀ/r, if there is a loss."""
-        for block in slices(len(triplets), batches.block_size):
-            rows = triplets[block]
+        for rows, weights in weighted_blocks(part, batches.block_size):
             queries = batches.query_lists(rows)
             if is_sparse(batches.items):
                 items = batches.item_lists(rows)
-                kernels.diagonal_lists(*queries, *items, weights[block], r, self.W, self.S, totals)
+                kernels.diagonal_lists(*queries, *items, weights, r, self.W, self.S, totals)
             else:
                 dense = batches.item_rows(rows)
                 squares = np.multiply(dense, dense, out=batches.scratch("squares", dense.shape))
-                kernels.diagonal_dense(
-                    *queries, dense, squares, weights[block], r, self.W, self.S, totals
-                )
+                state = self.W, self.S
+                kernels.diagonal_dense(*queries, dense, squares, weights, r, *state, totals)
 
     def forget(self, share: float) -> None:
         """Move the variances towards their initial value by a share of the difference."""
@@ -218,28 +203,17 @@ class FactoredState:
         """Return the initial state: mean W, which the state owns, and identity covariances."""
         return cls(W, *(np.eye(n, dtype=W.dtype) for n in W.shape))
 
-    def learn(
-        self,
-        triplets: np.ndarray,
-        weights: np.ndarray,
-        batches: TripletBatches,
-        r: float,
-        totals: np.ndarray,
-    ) -> None:
+    def learn(self, part: Weighted, batches: TripletBatches, r: float, totals: np.ndarray) -> None:
         """W += loss/(r + ab) Λq(Σp)ᵀ, Σ⁻¹ += a/(mr) ppᵀ, Λ⁻¹ += b/(nr) qqᵀ, if there is a loss."""
         size = _LARGE_BLOCK if max(self.W.shape) > _LARGE_WIDTH else _SMALL_BLOCK
-        for block in slices(len(triplets), size):
-            self._learn_block(triplets[block], weights[block], batches, r, totals)
+        for block in weighted_blocks(part, size):
+            self._learn_block(block, batches, r, totals)
 
     def _learn_block(
-        self,
-        triplets: np.ndarray,
-        weights: np.ndarray,
-        batches: TripletBatches,
-        r: float,
-        totals: np.ndarray,
+        self, block: Weighted, batches: TripletBatches, r: float, totals: np.ndarray
     ) -> None:
         """Compute all updates from products among the block's rows, then write them once."""
+        triplets, weights = block
         n, (n_query, n_item) = len(triplets), self.W.shape
         Q, P = batches.query_rows(triplets), batches.item_rows(triplets)
         by_Lambda = np.matmul(Q, self.Lambda, out=batches.scratch("QΛ", (n, n_query)))

@@ -10,7 +10,8 @@ import numpy as np
 from likewise._execution import current_backend
 from likewise._validation import Rows
 from likewise.learners.online._beliefs import State, copy_state
-from likewise.learners.validation import KINDS, HeldOut, judge, start_kept_message
+from likewise.learners.validation._gate import KINDS, judge, start_kept_message
+from likewise.learners.validation._held_out import HeldOut
 from likewise.similarities import Bilinear
 
 if TYPE_CHECKING:

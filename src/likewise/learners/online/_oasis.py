@@ -18,45 +18,12 @@ class OASIS(OnlineLearner):
     ----------
     C : float, default=1.0
         Maximum step.
-    init : {"auto", "identity", "zero", "ridge"}, array or Bilinear, default="auto"
-        Initial W; "auto" is the identity if queries and items have the same number of features,
-        else zero. "ridge" is the form that `RidgeSimilarity` learns from the same labels, relevance
-        or pairs; during validation, from the training part only.
-    normalize : bool, default=True
-        Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
-    dtype : {"float32", "float64"}, default="float32"
-    n_triplets : int, default=500_000
-        Maximum number of triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
-    early_stopping : bool, default=True
-        In these methods, hold out queries and items, stop when their values no longer improve,
-        and choose the share of the learned change in W by them. If it clearly beats the start, it
-        is learned again from all data; else the start is kept.
-    validation_fraction : float, default=0.2
-        Share of the queries, and of the items, to hold out.
-    new_items : {"protect", "allow", "strict"}, default="protect"
-        Treatment of items without judgments. "protect" chooses the share with the best overall
-        value among those where new items lose at most one standard error; "allow" the one with the
-        best overall value; "strict" the one with the best value on new items.
-    negatives : {"unjudged", "judged"}, default="unjudged"
-        Allowed farther items in `fit_relevance`.
-    hard_negatives : float, default=0.0
-        Share of the farther items in `fit_relevance` that are drawn from the top of the ranking.
-    random_state : int, RandomState or None
-    verbose : bool, default=False
+    init, normalize, dtype, n_triplets, negatives, hard_negatives : as in `AROMA`
+    early_stopping, validation_fraction, new_items, random_state, verbose : as in `AROMA`
 
     Attributes
     ----------
-    similarity_ : Bilinear
-    n_triplets_seen_, n_updates_ : int
-    history_ : list of dict
-        ``triplets`` and ``updates`` so far, mean ``loss`` of the interval, and ``validation`` or
-        None.
-    validation_ : dict
-        With a hold-out: ``"overall"``, ``"seen"`` and ``"new"``, each (start, learned, error, n):
-        means over held-out queries, the standard error of their difference, and the number of
-        queries, for all items, for items seen in training and for new items. ``"measure"`` is the
-        name of the measure, ``"published"`` False if the start was kept, ``"share"`` the share of
-        the learned change and ``"n_triplets"`` the number of triplets it was learned from.
+    similarity_, n_triplets_seen_, n_updates_, history_, validation_ : as in `AROMA`
     state_ : OasisState
         The learned state.
 

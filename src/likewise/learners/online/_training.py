@@ -1,8 +1,9 @@
 """Training of an online learner: triplets update a state one at a time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,25 +17,28 @@ from likewise.learners.online._beliefs import (
     DiagonalState,
     FactoredState,
     State,
+    Weighted,
     copy_state,
     make_writable,
     sum_evidence,
 )
 from likewise.learners.online._early_stopping import (
     PATIENCE,
+    Learner,
     Progress,
     check_intervals,
     overall_mean,
 )
 from likewise.learners.online._history import record
 from likewise.learners.online._triplet_batches import TripletBatches
-from likewise.learners.validation import HeldOut
+from likewise.learners.ridge import RidgeSimilarity
+from likewise.learners.validation._held_out import HeldOut
 from likewise.supervision import RelevanceTriplets, TripletSource, TripletStream
 
 if TYPE_CHECKING:
     from likewise.learners.online._base import OnlineLearner
 
-Weighted = tuple[np.ndarray, np.ndarray]  # triplets and their weights
+FitRidge: TypeAlias = Callable[[RidgeSimilarity], Any]  # to the supervision of the learner
 
 _BLOCK = 1024  # triplets between checks for Ctrl-C
 _FORGET_EVERY = 1000
@@ -64,6 +68,19 @@ def check_stream(triplets: Any, queries: Any, items: Any, weights: Any) -> Any:
     backend = current_backend()
     make = TripletStream if backend is None else backend.triplets
     return make(triplets, queries, items, weights)
+
+
+def ridge_form(learner: "OnlineLearner", fit_ridge: FitRidge) -> np.ndarray:
+    """Return the form of a ridge regression, from which training then starts."""
+    ridge = RidgeSimilarity(
+        new_items=learner.new_items,
+        normalize=learner.normalize,
+        random_state=learner.random_state,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # if the ridge keeps its start, training begins there
+        form: np.ndarray = fit_ridge(ridge).similarity_.W.astype(learner.dtype)
+    return form
 
 
 def train(
@@ -241,7 +258,7 @@ def apply_triplets(
                 break
             totals = np.zeros(2)
             for part in _between_forgetting(len(triplets), n_seen, rule.forget):
-                state.learn(triplets[part], weights[part], batches, rule.rate, totals)
+                state.learn((triplets[part], weights[part]), batches, rule.rate, totals)
                 n_seen += part.stop - part.start
                 if rule.forget > 0 and n_seen % _FORGET_EVERY == 0:
                     assert isinstance(state, DiagonalState | FactoredState)
@@ -257,8 +274,7 @@ def _between_forgetting(n: int, n_seen: int, forget: float) -> Iterator[slice]:
     yield from slices(n, _FORGET_EVERY, start=first)
 
 
-def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
-    """Refuse learners that cannot be merged; parameters as in `OnlineLearner.merge`."""
+def _check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
     if not models:
         raise ValueError("models is empty; at least one learner is needed.")
     first = models[0]
@@ -283,10 +299,21 @@ def check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
         raise ValueError("start has seen more triplets than a model that continues from it.")
 
 
-def merged_state(models: Sequence[Any], start: State, n_updates: Sequence[int]) -> State:
-    """Return `start` with the evidence of each model since then."""
+def merge_learners(
+    kind: "type[Learner]", models: "Sequence[Learner]", start: "Learner | None"
+) -> "Learner":
+    """Return one learner that combines several; parameters as in `OnlineLearner.merge`."""
+    _check_mergeable(kind, models, start)
+    merged = kind(**models[0].get_params(deep=False))
+    merged._start(merged._default_form(*models[0].state_.W.shape))
+    first: Any = merged if start is None else start
+    updates = [model.n_updates_ - first.n_updates_ for model in models]
     evidence = (
-        model.state_.evidence_since(start, n) for model, n in zip(models, n_updates, strict=True)
+        model.state_.evidence_since(first.state_, n)
+        for model, n in zip(models, updates, strict=True)
     )
-    merged: State = start.with_evidence(sum_evidence(evidence))
+    merged.state_ = first.state_.with_evidence(sum_evidence(evidence))
+    merged.n_updates_ = first.n_updates_ + sum(updates)
+    n_seen = first.n_triplets_seen_
+    merged.n_triplets_seen_ = n_seen + sum(m.n_triplets_seen_ - n_seen for m in models)
     return merged

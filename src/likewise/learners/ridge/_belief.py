@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from likewise._threads import single_threaded_blas
-from likewise._validation import Rows, check_number, check_whole_number
+from likewise._validation import Rows, check_bool, check_number
 from likewise.learners._uncertainty import least_certain, probability, triplet_margins
 from likewise.similarities import frozen_map, paired_products
-from likewise.supervision import triplets_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,10 +49,7 @@ class RidgeBelief:
         if A.shape != (W.shape[0], W.shape[0]):
             raise ValueError(f"A must have shape {(W.shape[0],) * 2}, but has shape {A.shape}.")
         variance = check_number(self.variance, "variance", minimum=0)
-        if not np.isfinite(variance):
-            raise ValueError(f"variance must be finite, but {variance} was given.")
-        if not isinstance(self.normalize, bool):
-            raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
+        check_bool(self.normalize, "normalize")
         for name, value in (("W", W), ("A", A), ("variance", float(variance))):
             object.__setattr__(self, name, value)
 
@@ -107,22 +103,8 @@ class RidgeBelief:
     def most_informative(
         self, candidates: Any, queries: Any, items: Any = None, n: int = 10
     ) -> np.ndarray:
-        """Return the comparisons with the least certain answers, most uncertain first.
-
-        Parameters
-        ----------
-        candidates : int array of shape (n_candidates, 3)
-            Row numbers (query, one item, another item), with unknown order of the two items.
-        queries, items : as in `confidence`
-        n : int, default=10
-
-        Returns
-        -------
-        int array of shape (n, 3) : rows of `candidates`
-        """
-        check_whole_number(n, "n")
-        candidates, _ = triplets_of(candidates)
-        return np.asarray(candidates)[least_certain(*self._margins(candidates, queries, items), n)]
+        """Return the comparisons with the least certain answers; see `AROMA.most_informative`."""
+        return least_certain(candidates, n, lambda some: self._margins(some, queries, items))
 
     def _margins(self, triplets: Any, queries: Any, items: Any) -> tuple[np.ndarray, np.ndarray]:
         return triplet_margins(

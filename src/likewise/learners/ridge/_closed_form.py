@@ -5,7 +5,7 @@ W = W₀ + (QᵀQ + λI)⁻¹ Qᵀ(M − QW₀). The unit of the penalty λ is a
 queries in each direction, and λ = ∞ is the start itself.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from likewise._threads import slices
 from likewise._validation import Rows, is_sparse
 from likewise.similarities import (
+    ItemOffsets,
     lengths,
     map_rows,
     paired_products,
@@ -91,6 +92,12 @@ class Directions:
     directions: Rows
     counts: np.ndarray
     center: np.ndarray
+
+    def offsets(self, ids: Sequence[Any], gamma: float) -> ItemOffsets:
+        """Return the offsets of step `gamma`; `ids` are those of all items."""
+        judged = tuple(ids[row] for row in self.rows.tolist())
+        directions = self.directions.astype(np.float32)
+        return ItemOffsets(judged, directions, self.counts, gamma, self.center)
 
 
 def offset_directions(grades: Any, Q: Rows, W0: np.ndarray, near: Rows = None) -> Directions:

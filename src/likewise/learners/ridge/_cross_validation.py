@@ -1,7 +1,7 @@
 """Cross-validation of ridge candidates: every split holds out both queries and items.
 
 A candidate is a penalty α, with offsets of step γ. Values of the start and of all candidates come
-as `likewise.learners.validation.judge` takes them.
+as `judge` of `likewise.learners.validation` takes them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from likewise.learners.ridge._closed_form import (
     offset_directions,
     relevance_path,
 )
-from likewise.learners.validation import (
+from likewise.learners.validation._held_out import (
     HeldOutRelevance,
     HeldOutTriplets,
     all_new,
@@ -61,7 +61,7 @@ class Judgments(Protocol):
 
 
 class RelevanceJudgments:
-    """Graded relevance; `weights` has a weight for each grade, or is None."""
+    """Graded relevance; `weights` has a weight for each grade, or is None. See `Judgments`."""
 
     measure = HeldOutRelevance.measure
 
@@ -74,7 +74,6 @@ class RelevanceJudgments:
     def held_out(
         self, splits: HoldOut, split: int, training: Any, same: bool, rng: np.random.Generator
     ) -> HeldOutRelevance | None:
-        """Return the evaluation of a split; None if it has no query."""
         relevance = self._relevance
         rows = np.repeat(np.arange(relevance.shape[0]), np.diff(relevance.indptr))
         has_relevant = np.zeros(relevance.shape[0], dtype=bool)
@@ -91,7 +90,6 @@ class RelevanceJudgments:
     def values(
         held_out: HeldOutRelevance, mapped: Any, scores: ItemScores, gammas: Any
     ) -> np.ndarray:
-        """Return the values of the mapped queries, for each step of the offsets."""
         values = [
             [held_out.values_of(s, block) for s in scores.all(mapped[block], gammas)]
             for block in held_out.blocks()
@@ -115,7 +113,6 @@ class TripletJudgments:
     def held_out(
         self, splits: HoldOut, split: int, training: Any, same: bool, rng: np.random.Generator
     ) -> HeldOutTriplets | None:
-        """Return the evaluation of a split; None if it has no query."""
         triplets = self._triplets[splits.queries[self._triplets[:, 0]] == split]
         return HeldOutTriplets(triplets, relevant_items(training)) if len(triplets) else None
 
@@ -123,7 +120,6 @@ class TripletJudgments:
     def values(
         held_out: HeldOutTriplets, mapped: Any, scores: ItemScores, gammas: Any
     ) -> np.ndarray:
-        """Return the values of the mapped queries, for each step of the offsets."""
         query, closer, farther = held_out.triplets.T
         pairs = zip(
             scores.pairs(mapped[query], closer, gammas),
@@ -191,16 +187,15 @@ def validate_labels(
         if not can_validate_labels(classes, held_out, rest):
             continue
         path = label_path(X[rest], classes[rest], weights[rest])
-        scores = [_scores_by(start), *(_scores_by_classes(path, alpha) for alpha in alphas)]
+        scores: list[Callable[[Any, Any], np.ndarray]] = [
+            lambda queries, items: products(map_rows(queries, start), items),
+            *(_scores_by_classes(path, alpha) for alpha in alphas),
+        ]
         rows, labels = X[held_out], classes[held_out]
         first, *others = (all_new(average_precisions(score, rows, labels)) for score in scores)
         start_values.append(first)
         values.append(np.array(others)[:, None])
     return _concatenated(start_values, values, (len(alphas), 1))
-
-
-def _scores_by(W: np.ndarray) -> Callable[[Any, Any], np.ndarray]:
-    return lambda queries, items: products(map_rows(queries, W), items)
 
 
 def _scores_by_classes(path: RidgePath, alpha: float) -> Callable[[Any, Any], np.ndarray]:

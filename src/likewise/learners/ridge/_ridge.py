@@ -12,10 +12,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import single_threaded_blas
-from likewise._validation import Rows, check_choice, check_classes, check_number, check_rows
+from likewise._validation import (
+    FLOATS,
+    Rows,
+    check_bool,
+    check_choice,
+    check_classes,
+    check_number,
+    check_rows,
+)
 from likewise.learners._initial_form import initial_form
 from likewise.learners.ridge._closed_form import (
-    Directions,
     label_form,
     label_path,
     offset_directions,
@@ -29,15 +36,9 @@ from likewise.learners.ridge._cross_validation import (
     validate_judgments,
     validate_labels,
 )
-from likewise.learners.validation import (
-    NEW_ITEMS,
-    HeldOutLabels,
-    Verdict,
-    judge,
-    mean_average_precision,
-    start_kept_message,
-)
-from likewise.similarities import Bilinear, ItemOffsets, check_item_ids, to_unit_length
+from likewise.learners.validation._gate import NEW_ITEMS, Verdict, judge, start_kept_message
+from likewise.learners.validation._held_out import HeldOutLabels, mean_average_precision
+from likewise.similarities import Bilinear, check_item_ids, to_unit_length
 from likewise.supervision import (
     check_relevance,
     check_triplets,
@@ -94,11 +95,8 @@ class RidgeSimilarity(BaseEstimator):
     alpha_ : float
         The chosen penalty; infinity if the start was kept.
     validation_ : dict
-        ``"overall"``, ``"seen"`` and ``"new"``, each (start, learned, error, n): means over
-        held-out queries, the standard error of their difference, and the number of queries, for
-        all items, for items seen in training and for new items. ``"published"`` is False if the
-        start was kept; ``"measure"``, ``"alpha"`` and ``"gamma"`` are the measure and the
-        candidate.
+        ``"overall"``, ``"seen"``, ``"new"``, ``"measure"`` and ``"published"`` as in `AROMA`;
+        ``"alpha"`` and ``"gamma"`` are the candidate.
 
     Examples
     --------
@@ -139,7 +137,7 @@ class RidgeSimilarity(BaseEstimator):
         sample_weight : array of shape (n_rows,), optional
         """
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
         check_classification_targets(y)
         classes = check_classes(y)[1]
         weights = check_weights(sample_weight, y, "y")
@@ -170,11 +168,7 @@ class RidgeSimilarity(BaseEstimator):
         ----------
         relevance : sparse matrix or array of shape (n_queries, n_items)
             Grades, above 0 where an item is relevant.
-        queries : array or CSR of shape (n_queries, n_query_features)
-        items : array or CSR of shape (n_items, n_item_features), optional
-            The queries themselves by default.
-        weights : sparse matrix or array of the shape of `relevance`, optional
-            Weight of each judgment, such as `supervision.position_weights` of clicks.
+        queries, items, weights : as in `AROMA.fit_relevance`
         item_ids : sequence of int or str, optional
             Ids of the items in `offsets_`; row numbers by default.
         offsets : bool, default=True
@@ -198,12 +192,8 @@ class RidgeSimilarity(BaseEstimator):
 
         Parameters
         ----------
-        pairs : int array of shape (n_pairs, 2)
-            Row numbers (query, item).
-        y : array of shape (n_pairs,)
-            1 or True for similar; −1, 0 or False for dissimilar.
-        queries, items, item_ids, offsets : as in `fit_relevance`
-        weights : array of shape (n_pairs,), optional
+        pairs, y, queries, items, weights : as in `AROMA.fit_pairs`
+        item_ids, offsets : as in `fit_relevance`
         """
         Q, P = self._sides(queries, items)
         judgments = RelevanceJudgments(*relevance_from_pairs(pairs, y, weights, Q, P))
@@ -240,7 +230,7 @@ class RidgeSimilarity(BaseEstimator):
     def score(self, X: Any, y: Any) -> float:
         """Return the mean average precision of each row as a query among the others."""
         check_is_fitted(self, "similarity_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         return mean_average_precision(self.similarity_, X, y)
 
     def _fit_judgments(
@@ -269,7 +259,7 @@ class RidgeSimilarity(BaseEstimator):
                     directions = offset_directions(judgments.grades, Q, start, near)
         self.n_features_in_ = Q.shape[1]
         self._publish(verdict, judgments.measure, W, alpha, gamma, dtype, stacklevel=4)
-        self.offsets_ = None if directions is None else _item_offsets(directions, ids, gamma)
+        self.offsets_ = None if directions is None else directions.offsets(ids, gamma)
         return self
 
     def _publish(
@@ -303,8 +293,7 @@ class RidgeSimilarity(BaseEstimator):
             if isinstance(self.alpha, str):
                 raise ValueError(f"alpha must be 'auto' or a number, but {self.alpha!r} was given.")
             check_number(self.alpha, "alpha", minimum=0, exclusive=True)
-        if not isinstance(self.normalize, bool | np.bool_):
-            raise TypeError(f"normalize must be True or False, but {self.normalize!r} was given.")
+        check_bool(self.normalize, "normalize")
 
     def _sides(self, queries: Any, items: Any) -> tuple[Rows, Rows]:
         self._check_parameters()
@@ -334,13 +323,3 @@ def _check_ids(item_ids: Any, n_items: int) -> Sequence[Any]:
     if len(ids) != n_items:
         raise ValueError(f"item_ids has {len(ids)} entries, but there are {n_items} items.")
     return ids
-
-
-def _item_offsets(directions: Directions, ids: Sequence[Any], gamma: float) -> ItemOffsets:
-    return ItemOffsets(
-        tuple(ids[row] for row in directions.rows.tolist()),
-        directions.directions.astype(np.float32),
-        directions.counts,
-        gamma,
-        directions.center,
-    )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from likewise._files import from_bytes
+from likewise._threads import slices
 from likewise.server.learning._pages import HeldOutPages, Pages
 from likewise.server.store import Store
 from likewise.similarities import Bilinear, paired_products
@@ -74,7 +75,6 @@ def matrix_scores(pages: Pages, held_out: HeldOutPages, W: np.ndarray) -> np.nda
     mapped = pages.Q[held_out.queries] @ W
     queries, items = held_out.pairs
     scores = np.empty(len(queries))
-    for start in range(0, len(queries), _BATCH_SIZE):
-        batch = slice(start, start + _BATCH_SIZE)
+    for batch in slices(len(queries), _BATCH_SIZE):
         scores[batch] = paired_products(mapped[queries[batch]], pages.P[items[batch]])
     return held_out.expand(scores)

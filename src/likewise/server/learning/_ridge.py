@@ -10,13 +10,8 @@ from typing import Any
 import numpy as np
 
 from likewise._files import to_bytes
-from likewise._threads import single_threaded_blas
-from likewise.learners.ridge import (
-    ItemScores,
-    RidgeBelief,
-    offset_directions,
-    relevance_path,
-)
+from likewise._threads import single_threaded_blas, slices
+from likewise.learners.ridge import ItemScores, RidgeBelief, offset_directions, relevance_path
 from likewise.server.learning._initial import InitialModel, matrix_scores
 from likewise.server.learning._journal import JournalCache
 from likewise.server.learning._pages import HeldOutPages, Pages
@@ -143,8 +138,7 @@ def ridge_scores(
         scores = np.empty((len(alphas), len(gammas), len(columns)))
         for row, alpha in enumerate(alphas):
             mapped = unchanged + path.predict(projected, alpha)
-            for first in range(0, len(columns), _BATCH_SIZE):
-                batch = slice(first, first + _BATCH_SIZE)
+            for batch in slices(len(columns), _BATCH_SIZE):
                 by_gamma = items.pairs(mapped[queries[batch]], columns[batch], gammas)
                 for column, values in enumerate(by_gamma):
                     scores[row, column, batch] = values
@@ -163,11 +157,5 @@ def learn_version(
             similarity = initial.to_similarity(initial.W + path.solution(recipe.alpha))
         if recipe.gamma > 0:
             directions = offset_directions(relevance, pages.Q, initial.W)
-            offsets = ItemOffsets(
-                tuple(pages.revisions[directions.rows].tolist()),
-                directions.directions.astype(np.float32),
-                directions.counts,
-                recipe.gamma,
-                directions.center,
-            )
+            offsets = directions.offsets(pages.revisions.tolist(), recipe.gamma)
     return similarity, offsets

@@ -5,11 +5,14 @@ row is a lock: concurrent writers wait for each other, and numbers become visibl
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from threading import RLock
 from typing import Any
 
 import numpy as np
+
+from likewise._threads import slices
 
 _BATCH_SIZE = 500
 
@@ -19,13 +22,31 @@ class Database(ABC):
 
     kind: str
 
-    @abstractmethod
-    def _transaction(self, *, read_only: bool = False) -> AbstractContextManager[Any]:
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._in_transaction = False
+
+    @contextmanager
+    def _transaction(self, *, read_only: bool = False) -> Iterator[None]:
         """Run the block in a transaction, durable on exit.
 
         A read-only transaction waits for no writer and reads one consistent state. A nested
         transaction is part of the outer one.
         """
+        with self._lock:
+            if self._in_transaction:
+                yield
+                return
+            with self._outer_transaction(read_only):
+                self._in_transaction = True
+                try:
+                    yield
+                finally:
+                    self._in_transaction = False
+
+    @abstractmethod
+    def _outer_transaction(self, read_only: bool) -> AbstractContextManager[None]:
+        """Begin a transaction, and commit it unless the block fails."""
 
     @abstractmethod
     def _execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -84,6 +105,6 @@ class Database(ABC):
         """Yield the rows of a query that ends with a column, for the given values of the column."""
         values = list(dict.fromkeys(values))
         with self._transaction(read_only=True):
-            for start in range(0, len(values), _BATCH_SIZE):
-                batch = values[start : start + _BATCH_SIZE]
+            for part in slices(len(values), _BATCH_SIZE):
+                batch = values[part]
                 yield from self._execute(f"{sql} in ({', '.join('?' * len(batch))})", batch)

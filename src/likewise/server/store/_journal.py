@@ -72,20 +72,12 @@ class Journal(Database):
             raise AlreadyExists(f"the key {key!r} was used before with other feedback.")
         return int(rows[0][1])
 
-    def _add_entry(
-        self,
-        number: int,
-        key: str,
-        digest: str,
-        first: int,
-        size: int,
-        body: str,
-        undoes: int | None,
-    ) -> None:
+    def _add_entry(self, *values: int | str | None) -> None:
+        """Write the number, key, digest, first position, size, body and undone entry."""
         self._execute(
             "insert into entry (number, key, digest, first, size, body, undoes, at) "
             "values (?, ?, ?, ?, ?, ?, ?, ?)",
-            [number, key, digest, first, size, body, undoes, time()],
+            [*values, time()],
         )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -29,10 +28,9 @@ class PostgresStore(Store):
     kind = "postgresql"
 
     def __init__(self, url: str, schema: str = "likewise") -> None:
+        super().__init__()
         self._psycopg: Any = require_extra("psycopg", "pgvector", "a store in PostgreSQL")
         self._url, self._schema = url, schema
-        self._lock = RLock()
-        self._depth = 0
         self._holds_learner_lock = False
         self._connection: Any = None
         try:
@@ -67,31 +65,20 @@ class PostgresStore(Store):
         pgvector.register_vector(self._connection)
 
     @contextmanager
-    def _transaction(self, *, read_only: bool = False) -> Iterator[None]:
-        with self._lock:
-            if self._depth:
-                self._depth += 1
-                try:
-                    yield
-                finally:
-                    self._depth -= 1
-                return
-            if self._connection.closed:
-                if self._holds_learner_lock:  # released with the connection: another may hold it
-                    raise StoreUnavailable("the connection to PostgreSQL was lost.")
-                self._reconnect()
-            self._depth = 1
-            try:
-                with self._connection.transaction():
-                    if read_only:
-                        self._connection.execute(
-                            "set transaction isolation level repeatable read, read only"
-                        )
-                    yield
-            except self._psycopg.OperationalError as error:
-                raise StoreUnavailable("PostgreSQL does not answer.") from error
-            finally:
-                self._depth = 0
+    def _outer_transaction(self, read_only: bool) -> Iterator[None]:
+        if self._connection.closed:
+            if self._holds_learner_lock:  # released with the connection: another may hold it
+                raise StoreUnavailable("the connection to PostgreSQL was lost.")
+            self._reconnect()
+        try:
+            with self._connection.transaction():
+                if read_only:
+                    self._connection.execute(
+                        "set transaction isolation level repeatable read, read only"
+                    )
+                yield
+        except self._psycopg.OperationalError as error:
+            raise StoreUnavailable("PostgreSQL does not answer.") from error
 
     def _reconnect(self) -> None:
         try:

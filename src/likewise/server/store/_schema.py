@@ -1,8 +1,6 @@
 """The tables of a store, and the migration of a store with an earlier schema."""
 
 import json
-from collections.abc import Sequence
-from typing import Any
 
 from likewise.server.store._journal import encode_pages
 from likewise.server.store._records import Page
@@ -96,9 +94,8 @@ class Schema(Versions):
             last = rows[-1][0]
             self._execute_many(
                 "update entry set body = ? where number = ?",
-                [(encode_pages(_to_pages(json.loads(body))), number) for number, body in rows],
+                [
+                    (encode_pages([Page.from_triplet(*t[:3]) for t in json.loads(body)]), number)
+                    for number, body in rows
+                ],
             )
-
-
-def _to_pages(triplets: Sequence[Sequence[Any]]) -> list[Page]:
-    return [Page.from_triplet(query, closer, farther) for query, closer, farther, _ in triplets]

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,8 @@ class SqliteStore(Store):
     kind = "sqlite"
 
     def __init__(self, path: Path, *, durable: bool = True) -> None:
+        super().__init__()
         self._path = path
-        self._lock = RLock()
-        self._depth = 0
         self._learner_lock: sqlite3.Connection | None = None
         try:
             self._connection = _connect(path)
@@ -48,27 +46,17 @@ class SqliteStore(Store):
             raise
 
     @contextmanager
-    def _transaction(self, *, read_only: bool = False) -> Iterator[None]:
-        with self._lock:
-            if self._depth == 0:
-                self._begin("begin" if read_only else "begin immediate")
-            self._depth += 1
-            try:
-                yield
-            except BaseException:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._connection.rollback()
-                raise
-            self._depth -= 1
-            if self._depth == 0:
-                self._connection.commit()
-
-    def _begin(self, statement: str) -> None:
+    def _outer_transaction(self, read_only: bool) -> Iterator[None]:
         try:
-            self._connection.execute(statement)
+            self._connection.execute("begin" if read_only else "begin immediate")
         except sqlite3.OperationalError as error:  # another process holds the write lock
             raise StoreUnavailable(f"the store is locked: {error}.") from error
+        try:
+            yield
+        except BaseException:
+            self._connection.rollback()
+            raise
+        self._connection.commit()
 
     def _execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()

@@ -105,7 +105,7 @@ class Versions(Database):
                 "select number, origin, position, created, promoted, held, recipe, verdict, "
                 "similarity is not null from version order by number desc"
             )
-        return [_decode_version(*row) for row in rows]
+        return [_decode_version(row) for row in rows]
 
     def version_files(self, version: int) -> VersionFiles:
         """Return the model files of a version."""
@@ -184,28 +184,15 @@ class Versions(Database):
         return VersionFiles(bytes(similarity), offsets, twin)
 
 
-def _decode_version(
-    number: int,
-    origin: str,
-    position: int,
-    created: float,
-    promoted: float | None,
-    held: int,
-    recipe: str | None,
-    verdict: str | None,
-    available: Any,
-) -> VersionInfo:
-    return VersionInfo(
-        number,
-        origin,
-        position,
-        created,
-        promoted,
+def _decode_version(row: Sequence[Any]) -> VersionInfo:
+    *plain, held, recipe, verdict, available = row
+    decoded: list[Any] = [
         bool(held),
         None if recipe is None else _decode_recipe(json.loads(recipe)),
         None if verdict is None else _decode_verdict(json.loads(verdict)),
         bool(available),
-    )
+    ]
+    return VersionInfo(*plain, *decoded)
 
 
 def _encode_recipe(recipe: Recipe) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from likewise import kernels
+from likewise._threads import slices
 from likewise._validation import Rows, check_number, check_rows, is_sparse
 from likewise.similarities._blocks import Distance, NamePair
 
@@ -16,7 +17,34 @@ _MIN_STRENGTH = 1e-10  # relative strength below which a tangent is a rounding e
 
 
 @dataclass(frozen=True, eq=False)
-class ImageDistance(Distance):
+class _PixelDistance(Distance):
+    """A distance between images in dense rows of pixels."""
+
+    takes = "rows"
+    shape: tuple[int, int] | None = None
+
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
+        """Return dense rows of pixels."""
+        if is_sparse(Q):
+            raise TypeError(f"{name} is sparse, but images are dense rows: {name}.toarray().")
+        rows = check_rows(Q, name)
+        self._image_shape(rows.shape[1], name)
+        return rows
+
+    def _image_shape(self, n_pixels: int, name: str = "X") -> tuple[int, int]:
+        side = math.isqrt(n_pixels)
+        height, width = (side, side) if self.shape is None else self.shape
+        if height * width != n_pixels:
+            kind = "a square image" if self.shape is None else f"an image of {height} × {width}"
+            raise ValueError(
+                f"{name} has {n_pixels} columns, which are not the pixels of {kind}: pass the "
+                "shape of the images to the distance."
+            )
+        return int(height), int(width)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageDistance(_PixelDistance):
     """Euclidean distance in which nearby pixels are correlated: √((x − y)ᵀ G (x − y)).
 
     G is a Gaussian of the distance between pixels, g = exp(−‖P − P′‖² / 2σ²) / 2πσ² (Wang, Zhang
@@ -30,24 +58,14 @@ class ImageDistance(Distance):
         Width of the Gaussian in pixels.
     """
 
-    shape: tuple[int, int] | None = None
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
         check_number(self.sigma, "sigma", minimum=0, exclusive=True)
 
-    @property
-    def takes(self) -> Literal["rows"]:
-        """Rows of pixels."""
-        return "rows"
-
-    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
-        """Return dense rows of pixels."""
-        return _check_pixels(Q, name, self.shape)
-
     def prepare(self, X: Any) -> np.ndarray:
         """Map images by G^½, after which the distance is Euclidean."""
-        height, width = _image_shape(X.shape[1], self.shape)
+        height, width = self._image_shape(X.shape[1])
         images = X.reshape(len(X), height, width).astype(np.float64)
         down, across = (_gaussian_root(size, self.sigma) for size in (height, width))
         blurred: np.ndarray = down @ images @ across
@@ -61,7 +79,7 @@ class ImageDistance(Distance):
 
 
 @dataclass(frozen=True, eq=False)
-class TangentDistance(Distance):
+class TangentDistance(_PixelDistance):
     """Distance between images that may each be shifted, scaled, rotated, sheared and thickened.
 
     Near an image the seven deformations are linear: its tangents. The two-sided distance is that
@@ -78,7 +96,6 @@ class TangentDistance(Distance):
         Cost of a unit of deformation; small and above 0.
     """
 
-    shape: tuple[int, int] | None = None
     smoothing: float = 0.7
     stiffness: float = 0.01
 
@@ -86,21 +103,11 @@ class TangentDistance(Distance):
         check_number(self.smoothing, "smoothing", minimum=0)
         check_number(self.stiffness, "stiffness", minimum=0, exclusive=True)
 
-    @property
-    def takes(self) -> Literal["rows"]:
-        """Rows of pixels."""
-        return "rows"
-
-    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
-        """Return dense rows of pixels."""
-        return _check_pixels(Q, name, self.shape)
-
     def prepare(self, X: Any) -> np.ndarray:
         """Return smoothed images with their orthonormal tangents: (n, 1 + 7, n_pixels)."""
-        shape = _image_shape(X.shape[1], self.shape)
+        shape = self._image_shape(X.shape[1])
         prepared = np.empty((len(X), 1 + _N_TANGENTS, X.shape[1]))
-        for start in range(0, len(X), _IMAGES_AT_A_TIME):
-            part = slice(start, start + _IMAGES_AT_A_TIME)
+        for part in slices(len(X), _IMAGES_AT_A_TIME):
             images = X[part].reshape(-1, *shape).astype(np.float64)
             prepared[part] = _with_tangents(images, self.smoothing)
         return prepared
@@ -159,23 +166,3 @@ def _gaussian_root(size: int, sigma: float) -> np.ndarray:
     strengths, axes = np.linalg.eigh(gaussian)
     root: np.ndarray = (axes * np.sqrt(np.maximum(strengths, 0.0))) @ axes.T
     return root
-
-
-def _check_pixels(images: Any, name: str, shape: tuple[int, int] | None) -> Rows:
-    if is_sparse(images):
-        raise TypeError(f"{name} is sparse, but images are dense rows: {name}.toarray().")
-    rows = check_rows(images, name)
-    _image_shape(rows.shape[1], shape, name)
-    return rows
-
-
-def _image_shape(n_pixels: int, shape: tuple[int, int] | None, name: str = "X") -> tuple[int, int]:
-    side = math.isqrt(n_pixels)
-    height, width = (side, side) if shape is None else shape
-    if height * width != n_pixels:
-        expected = "a square image" if shape is None else f"an image of {height} × {width}"
-        raise ValueError(
-            f"{name} has {n_pixels} columns, which are not the pixels of {expected}: pass the "
-            "shape of the images to the distance."
-        )
-    return int(height), int(width)

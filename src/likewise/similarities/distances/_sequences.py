@@ -28,6 +28,7 @@ class AlignmentDistance(Distance):
     array([[0.        , 0.5       , 0.71132487]])
     """
 
+    parallel = False  # the aligner is not documented to be thread-safe
     match: float = 2.0
     mismatch: float = 1.0
     gap: float = 1.0
@@ -36,11 +37,6 @@ class AlignmentDistance(Distance):
         check_number(self.match, "match", minimum=0, exclusive=True)
         check_number(self.mismatch, "mismatch", minimum=0)
         check_number(self.gap, "gap", minimum=0, exclusive=True)
-
-    @property
-    def parallel(self) -> bool:
-        """Always false: the aligner is not documented to be thread-safe."""
-        return False
 
     def check_queries(self, Q: Any, name: str = "Q") -> list[str]:
         """Return a list of non-empty strings."""

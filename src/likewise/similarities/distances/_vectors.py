@@ -1,7 +1,7 @@
 """Distances of scipy between rows of numbers."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -46,15 +46,11 @@ class VectorDistance(Distance):
     array([[3.]])
     """
 
+    takes = "rows"
     metric: str = "euclidean"
 
     def __post_init__(self) -> None:
         check_choice(self.metric, "metric", VECTOR_METRICS)
-
-    @property
-    def takes(self) -> Literal["rows"]:
-        """Rows of numbers."""
-        return "rows"
 
     def check_queries(self, Q: Any, name: str = "Q") -> Rows:
         """Return rows of numbers; CSR if the distance supports it."""

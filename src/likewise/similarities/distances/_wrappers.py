@@ -74,6 +74,7 @@ class QuantizedDistance(Transformed):
         Set by `fitted` if not given.
     """
 
+    has_distance = True
     similarity: Similarity
     n_levels: int
     bounds: np.ndarray | None = None
@@ -97,11 +98,6 @@ class QuantizedDistance(Transformed):
 
     def __repr__(self) -> str:
         return f"QuantizedDistance({self.similarity!r}, {self.n_levels} levels)"
-
-    @property
-    def has_distance(self) -> bool:
-        """Always true."""
-        return True
 
     def fitted(self, X: Any) -> "QuantizedDistance":
         """Return this with equally full levels, from up to 1,000 of the training objects."""
