@@ -101,7 +101,8 @@ def test_pictures_beside_the_table_are_found(tmp_path):
         ("x.feather", "not feather", r"cannot be read as \.feather"),
         ("x.npz", "not npz", "x.npz"),
         ("x.svm", "not svmlight", "cannot be read as svmlight"),
-        ("x.xlsx", "anything", r"ends in '.xlsx'; one of \.csv"),
+        ("x.xlsx", "anything", r"cannot be read as \.xlsx"),
+        ("x.doc", "anything", r"ends in '.doc'; one of \.csv"),
     ],
 )
 def test_what_is_no_table_gets_a_sentence(tmp_path, name, content, message):

@@ -12,6 +12,7 @@ from likewise.cli._options import Budget, Seed, Splits, Target, columns_of, seco
 @with_console
 def command(
     console: Console,
+    read_options: dict[str, Any],
     column_options: dict[str, Any],
     file: Annotated[str, typer.Argument(help="A table, or the name of a data set.")],
     target: Target = None,
@@ -29,11 +30,13 @@ def command(
     time = seconds(budget)
     families = chosen_families(learner)
     with compiling_for(families):
-        table = labeled_table(file, target)
+        table = labeled_table(console, file, target, read_options)
     columns = columns_of(table, **column_options)
     selection = run(console, table, columns, families, None, time, splits, seed)
     console.result(
-        {"table": table.name, **selection.as_json()}, selection.table(), *selection.summary()
+        {"table": table.name, "reading": list(table.reading), **selection.as_json()},
+        selection.table(),
+        *selection.summary(),
     )
 
 

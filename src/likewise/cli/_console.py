@@ -76,12 +76,16 @@ def with_console(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command its `Console`, and turn errors into one sentence and an exit code.
 
     Every command gets the options of the console. A parameter `column_options` stands for all
-    options on columns, and receives them as a dict.
+    options on columns, `read_options` for those on the format of files; each receives a dict.
     """
-    from likewise.cli._options import COLUMN_OPTIONS, CONSOLE_OPTIONS
+    from likewise.cli._options import COLUMN_OPTIONS, CONSOLE_OPTIONS, READ_OPTIONS
 
     own = signature(function)
-    groups = {"console": CONSOLE_OPTIONS, "column_options": COLUMN_OPTIONS}
+    groups = {
+        "console": CONSOLE_OPTIONS,
+        "read_options": READ_OPTIONS,
+        "column_options": COLUMN_OPTIONS,
+    }
     groups = {name: group for name, group in groups.items() if name in own.parameters}
 
     @wraps(function)

@@ -13,6 +13,7 @@ _MAX_SEARCHED = 2000  # rows of the retrieval figures
 @with_console
 def command(
     console: Console,
+    read_options: dict[str, Any],
     model: Annotated[str, typer.Argument(help="A model file.")],
     file: Annotated[
         str | None, typer.Argument(help="A table with labels, or the name of a data set.")
@@ -32,25 +33,23 @@ def command(
     if trained_on is not None and triplets is None:
         raise UsageError("--trained-on needs --triplets, which is not given.")
     if triplets is not None and items is not None:
-        _evaluate_triplets(console, model, queries, items, triplets, trained_on)
+        _evaluate_triplets(console, model, queries, items, triplets, trained_on, read_options)
     elif file is not None:
-        _evaluate_labels(console, model, file, target)
+        _evaluate_labels(console, model, file, target, read_options)
     else:
         raise UsageError("a FILE with labels is needed, or --items and --triplets.")
 
 
-def _evaluate_labels(console: Console, model: str, file: str, target: str | None) -> None:
+def _evaluate_labels(
+    console: Console, model: str, file: str, target: str | None, read_options: dict[str, Any]
+) -> None:
     from likewise.cli._inputs import labeled_table, open_model
-    from likewise.tables import read_table
 
     opened = open_model(model)
     if not hasattr(opened.estimator, "predict"):
         raise UsageError(f"{model} holds no classifier; fit one from a table with labels.")
     width = None if opened.columns.columns_ else opened.columns.n_features_in_
-    rows = read_table(file, n_features=width).rows
-    if target is None and opened.target in getattr(rows, "column_names", []):
-        target = opened.target
-    table = labeled_table(file, target, n_features=width)
+    table = labeled_table(console, file, target, read_options, width, opened.target)
     console.message(f"{table.name}: {len(table)} rows")
     n_missing = opened.columns.n_missing(table.rows)
     filled = [f"{n_missing} missing cells are imputed as in fitting."] if n_missing else []
@@ -75,16 +74,20 @@ def _evaluate_triplets(
     items: str,
     triplets: str,
     trained_on: str | None,
+    read_options: dict[str, Any],
 ) -> None:
-    from likewise.cli._inputs import ids_of, offsets_of, open_model, read_triplets
+    from likewise.cli._inputs import ids_of, offsets_of, open_model, open_table, read_triplets
     from likewise.selection import judge_triplets, replace_nan
-    from likewise.tables import read_table
 
     opened = open_model(model)
-    table = read_table(items)
+    table = open_table(console, items, read_options)
     P = opened.transform(table.rows)
-    Q = opened.transform_queries(table.rows if queries is None else read_table(queries).rows)
-    comparisons = read_triplets(triplets)[0]
+    source = table if queries is None else open_table(console, queries, read_options)
+    Q = opened.transform_queries(source.rows)
+    comparisons = read_triplets(console, triplets, read_options)[0]
+    seen = None
+    if trained_on is not None:
+        seen = read_triplets(console, trained_on, read_options, "--trained-on")[0]
     offsets = offsets_of(opened)
     outcomes = judge_triplets(
         opened.similarity_,
@@ -92,7 +95,7 @@ def _evaluate_triplets(
         Q,
         P,
         stored=None if offsets is None else offsets.apply(ids_of(table, opened.columns.id_), P),
-        trained_on=None if trained_on is None else read_triplets(trained_on, "--trained-on")[0],
+        trained_on=seen,
     )
     overall = outcomes["overall"]
     has_start = Q.shape[1] == P.shape[1]

@@ -1,7 +1,7 @@
 """``likewise export``: write a model for another search engine."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from likewise.cli._console import Console, with_console
 @with_console
 def command(
     console: Console,
+    read_options: dict[str, Any],
     model: Annotated[str, typer.Argument(help="A model file.")],
     to: Annotated[str, typer.Option(help="numpy, faiss, usearch or pgvector.")],
     items: Annotated[
@@ -22,11 +23,10 @@ def command(
     ),
 ) -> None:
     """Write the files that another program needs to search by a model, with instructions."""
-    from likewise.cli._inputs import ids_of, offsets_of, open_model
+    from likewise.cli._inputs import ids_of, offsets_of, open_model, open_table
     from likewise.index import export
-    from likewise.tables import read_table
 
-    table = None if items is None else read_table(items)
+    table = None if items is None else open_table(console, items, read_options)
     opened = open_model(model, None if table is None else table.rows)
     numbers = None if table is None else opened.transform(table.rows)
     ids = None if table is None else ids_of(table, opened.columns.id_)

@@ -14,6 +14,7 @@ from likewise.cli._report import report_on
 @with_console
 def command(
     console: Console,
+    read_options: dict[str, Any],
     column_options: dict[str, Any],
     file: Annotated[
         str | None, typer.Argument(help="A table with labels, or the name of a data set.")
@@ -65,6 +66,7 @@ def command(
                 items,
                 triplets,
                 learner,
+                read_options,
                 column_options,
                 places,
                 splits,
@@ -78,7 +80,7 @@ def command(
         raise UsageError("--queries and --items need --triplets, which is not given.")
     families = chosen_families([] if learner == "auto" else [learner])
     with compiling_for(families):
-        table = labeled_table(file, target)
+        table = labeled_table(console, file, target, read_options)
     columns = columns_of(table, **column_options)
     forced = None if learner == "auto" else [learner]
     if resume:
@@ -90,7 +92,9 @@ def command(
         fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
     written = report_on(console, selection, places, fitted, table)
-    _show_selection(console, {"table": table.name}, selection, model, written)
+    _show_selection(
+        console, {"table": table.name, "reading": list(table.reading)}, selection, model, written
+    )
 
 
 def _fit_triplets(
@@ -99,6 +103,7 @@ def _fit_triplets(
     items: str | None,
     triplets: str,
     learner: str,
+    read_options: dict[str, Any],
     options: dict[str, Any],
     places: tuple[Path, Path | None],
     splits: int,
@@ -106,17 +111,17 @@ def _fit_triplets(
     final_fit: Any,
 ) -> None:
     from likewise._validation import unknown_name
-    from likewise.cli._inputs import ids_of, read_triplets
+    from likewise.cli._inputs import ids_of, open_table, read_triplets
     from likewise.selection import TRIPLET_LEARNERS, select_triplets
-    from likewise.tables import TableModel, read_table
+    from likewise.tables import TableModel
 
     if items is None and queries is None:
         raise UsageError("--triplets are comparisons of rows: --items is needed.")
     if learner != "auto" and learner not in TRIPLET_LEARNERS:
         known = ("auto", *TRIPLET_LEARNERS)
         raise UsageError(str(unknown_name(learner, "--learner with --triplets", known)))
-    item_table = read_table(items or queries or "")
-    comparisons, weights = read_triplets(triplets)
+    item_table = open_table(console, items or queries or "", read_options)
+    comparisons, weights = read_triplets(console, triplets, read_options)
     # Vectors of another model must not be scaled.
     columns = columns_of(item_table, **options).set_params(scale="none").fit(item_table.rows)
     query_columns = query_table = None
@@ -124,7 +129,7 @@ def _fit_triplets(
     console.message(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
     console.messages("Columns:", columns.sentences_)
     if queries is not None and items is not None:
-        query_table = read_table(queries)
+        query_table = open_table(console, queries, read_options)
         query_columns = columns_of(query_table, **{**options, "id": None}).set_params(scale="none")
         Q = query_columns.fit(query_table.rows).transform(query_table.rows)
         console.messages(f"Columns of {query_table.name}:", query_columns.sentences_)

@@ -26,6 +26,7 @@ Queries = Annotated[str | None, typer.Option(help="A table of queries.")]
 @with_console
 def build(
     console: Console,
+    read_options: dict[str, Any],
     model: Annotated[str, typer.Argument(help="A model file.")],
     items: Annotated[str, typer.Option(help="The table of the items.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The index file to write.")] = Path(
@@ -42,11 +43,17 @@ def build(
     """Build an index from a table of items."""
     from likewise import Index as IndexOfItems
     from likewise import show_progress
-    from likewise.cli._inputs import check_paths, ids_of, offsets_of, open_model, unknown_column
-    from likewise.tables import read_table
+    from likewise.cli._inputs import (
+        check_paths,
+        ids_of,
+        offsets_of,
+        open_model,
+        open_table,
+        unknown_column,
+    )
 
     check_paths(output=output)
-    source = read_table(items)
+    source = open_table(console, items, read_options)
     opened = open_model(model, source.rows)
     columns = list(getattr(source.rows, "column_names", []))
     for name in field:
@@ -75,6 +82,7 @@ def build(
 @with_console
 def search(
     console: Console,
+    read_options: dict[str, Any],
     index: Index,
     query: Annotated[
         str,
@@ -94,7 +102,9 @@ def search(
     from likewise.evaluation import Table
 
     opened = _open(index)
-    matches = opened.search(_query(opened, query, model, queries), k, _conditions(where)).row(0)
+    matches = opened.search(
+        _query(console, opened, query, model, queries, read_options), k, _conditions(where)
+    ).row(0)
     console.result(
         {"query": query, "matches": [{"id": i, "score": score} for i, score in matches]},
         Table(("id", "score"), [(str(i), f"{score:.4f}") for i, score in matches]),
@@ -105,6 +115,7 @@ def search(
 @with_console
 def tune(
     console: Console,
+    read_options: dict[str, Any],
     index: Index,
     recall: Annotated[float, typer.Option(help="The share of the best items to find.")] = 0.95,
     model: Model = None,
@@ -113,7 +124,7 @@ def tune(
 ) -> None:
     """Set the minimum effort that reaches a recall, in the file."""
     opened = _open(index)
-    tuning = opened.tune(recall, _query_rows(model, queries), k)
+    tuning = opened.tune(recall, _query_rows(console, model, queries, read_options), k)
     opened.save(index)
     console.result(
         {
@@ -130,6 +141,7 @@ def tune(
 @with_console
 def check(
     console: Console,
+    read_options: dict[str, Any],
     index: Index,
     model: Model = None,
     queries: Queries = None,
@@ -139,7 +151,9 @@ def check(
     opened = _open(index)
     summary = _summary(opened)
     if len(opened):
-        summary["served_recall"] = opened.served_recall(_query_rows(model, queries), k)
+        summary["served_recall"] = opened.served_recall(
+            _query_rows(console, model, queries, read_options), k
+        )
     console.result(summary, *_lines(summary))
 
 
@@ -175,12 +189,19 @@ def _lines(summary: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _query(index: Any, text: str, model: str | None, queries: str | None) -> Any:
+def _query(
+    console: Console,
+    index: Any,
+    text: str,
+    model: str | None,
+    queries: str | None,
+    read_options: dict[str, Any],
+) -> Any:
     """Return the query: a stored id, numbers, or a row for the model to read."""
     from likewise.cli._inputs import find_row, open_model, row_of, typed_row
 
     if queries is not None:
-        opened, table = _queries_of(model, queries)
+        opened, table = _queries_of(console, model, queries, read_options)
         columns = opened.query_columns or opened.columns
         return opened.transform_queries(row_of(table, find_row(table, columns.id_, text)))
     if text.lstrip().startswith("["):
@@ -197,21 +218,24 @@ def _query(index: Any, text: str, model: str | None, queries: str | None) -> Any
     return name if typed is None else opened.transform_queries(typed)
 
 
-def _query_rows(model: str | None, queries: str | None) -> Any:
+def _query_rows(
+    console: Console, model: str | None, queries: str | None, read_options: dict[str, Any]
+) -> Any:
     if queries is None:
         return None
-    opened, table = _queries_of(model, queries)
+    opened, table = _queries_of(console, model, queries, read_options)
     return opened.transform_queries(table.rows)
 
 
-def _queries_of(model: str | None, queries: str) -> tuple[Any, Any]:
+def _queries_of(
+    console: Console, model: str | None, queries: str, read_options: dict[str, Any]
+) -> tuple[Any, Any]:
     """Return the model, and the table of queries that it reads."""
-    from likewise.cli._inputs import open_model
-    from likewise.tables import read_table
+    from likewise.cli._inputs import open_model, open_table
 
     if model is None:
         raise UsageError("--queries needs --model, which reads the table.")
-    table = read_table(queries)
+    table = open_table(console, queries, read_options)
     return open_model(model, table.rows), table
 
 

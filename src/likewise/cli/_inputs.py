@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise._validation import did_you_mean
-from likewise.cli._console import UsageError
+from likewise.cli._console import Console, UsageError
 
 _LISTED = 10
 
@@ -22,12 +22,29 @@ def unknown_column(option: str, name: str, table: str, columns: Any) -> UsageErr
     )
 
 
-def labeled_table(source: str, target: str | None, n_features: int | None = None) -> Any:
-    """Read a table with its labels."""
+def open_table(console: Console, source: str, options: Any, n_features: int | None = None) -> Any:
+    """Read a table and print its format."""
     from likewise.tables import read_table
 
-    table = read_table(source, n_features=n_features)
+    table = read_table(source, n_features=n_features, **options)
+    for sentence in table.reading:
+        console.message(sentence)
+    return table
+
+
+def labeled_table(
+    console: Console,
+    source: str,
+    target: str | None,
+    options: Any,
+    n_features: int | None = None,
+    default_target: str | None = None,
+) -> Any:
+    """Read a table with its labels; `default_target` is used where the table has it."""
+    table = open_table(console, source, options, n_features)
     columns = list(getattr(table.rows, "column_names", []))
+    if target is None and default_target in columns:
+        target = default_target
     if target is None:
         if table.labels is None:
             listed = ", ".join(columns[:_LISTED]) + (" ..." if len(columns) > _LISTED else "")
@@ -40,13 +57,13 @@ def labeled_table(source: str, target: str | None, n_features: int | None = None
     return table.with_target(target)
 
 
-def read_triplets(source: str, option: str = "--triplets") -> tuple[Any, Any]:
+def read_triplets(
+    console: Console, source: str, options: Any, option: str = "--triplets"
+) -> tuple[Any, Any]:
     """Return triplets and their weights, from a table or an array of three columns."""
     import numpy as np
 
-    from likewise.tables import read_table
-
-    table = read_table(source)
+    table = open_table(console, source, options)
     names = list(getattr(table.rows, "column_names", []))
     wanted = ["x0", "x1", "x2"] if names == ["x0", "x1", "x2"] else ["query", "closer", "farther"]
     for name in wanted:

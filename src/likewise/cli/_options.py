@@ -53,6 +53,18 @@ COLUMN_OPTIONS: dict[str, tuple[Any, Any]] = {
     ),
 }
 
+READ_OPTIONS: dict[str, tuple[Any, Any]] = {
+    name: (
+        Annotated[str | None, typer.Option(help=f"{what} of text files; detected by default.")],
+        None,
+    )
+    for name, what in {
+        "sep": "Separator (one character, or tab)",
+        "decimal": "Decimal separator (, or .)",
+        "encoding": "Encoding (such as cp1252)",
+    }.items()
+}
+
 
 def seconds(budget: str) -> float:
     """Return a time such as 2m, 1m30s or 45 in seconds."""

@@ -13,6 +13,7 @@ _MAX_LETTERS = 40
 @with_console
 def command(
     console: Console,
+    read_options: dict[str, Any],
     model: Annotated[str, typer.Argument(help="A model file.")],
     items: Annotated[str, typer.Option(help="The table to search in.")],
     query: Annotated[
@@ -25,12 +26,11 @@ def command(
     k: Annotated[int, typer.Option("-k", min=1, help="Number of items to find.")] = 10,
 ) -> None:
     """Find the items that are most similar to a query."""
-    from likewise.cli._inputs import find_row, open_model, row_of, typed_row
-    from likewise.tables import read_table
+    from likewise.cli._inputs import find_row, open_model, open_table, row_of, typed_row
 
-    table = read_table(items)
+    table = open_table(console, items, read_options)
     opened = open_model(model, table.rows)
-    source = table if queries is None else read_table(queries)
+    source = table if queries is None else open_table(console, queries, read_options)
     query_row, own_row = typed_row(opened.query_columns or opened.columns, query), None
     if query_row is None:
         row = find_row(source, (opened.query_columns or opened.columns).id_, query)

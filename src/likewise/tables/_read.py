@@ -11,10 +11,12 @@ import numpy as np
 from likewise._validation import did_you_mean, is_sparse, n_rows, unknown_name
 from likewise.datasets import Dataset, dataset_from_arrays, load, names, read_arrays
 from likewise.exceptions import require_extra
+from likewise.tables._delimited import Format, read_delimited, uncompressed_ending
 from likewise.tables._frame import is_image_file
+from likewise.tables._workbook import read_workbook
 
 _TEST = "/test"
-_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A", "-nan", "NAN"]
+_COMPRESSED = (".gz", ".zip")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,9 @@ class Table:
         Where the numbers are pixels.
     notes : tuple of str
         Rows that were left out, in sentences.
+    reading : tuple of str
+        Encoding, separators and codes that were found in a text file, or the sheet of a workbook,
+        in sentences.
     """
 
     name: str
@@ -42,6 +47,7 @@ class Table:
     target: str | None = None
     image_shape: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return n_rows(self.rows)
@@ -64,23 +70,39 @@ class Table:
         labels = _classes(
             [value for value, kept in zip(values, labeled, strict=True) if kept], target
         )
-        return Table(self.name, rows, labels, target, self.image_shape, notes)
+        return Table(self.name, rows, labels, target, self.image_shape, notes, self.reading)
 
 
 def read_table(
-    source: str | os.PathLike[str], *, target: str | None = None, n_features: int | None = None
+    source: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    n_features: int | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Read a table from a file, or a data set by name.
 
     Parameters
     ----------
     source : str or path-like
-        A file that ends in .csv, .tsv, .parquet, .arrow, .feather, .npy, .npz or .svmlight (.svm,
-        .libsvm); or one of `likewise.datasets.names()`, with ``/test`` appended for its test part.
+        A file that ends in .csv, .tsv or .txt (also compressed, .csv.gz or .csv.zip), .xlsx,
+        .parquet, .arrow, .feather, .npy, .npz or .svmlight (.svm, .libsvm); or one of
+        `likewise.datasets.names()`, with ``/test`` appended for its test part.
     target : str, optional
         The column of the labels. Data sets, .npz files with y and svmlight files need none.
     n_features : int, optional
         The number of features of an svmlight file, which does not store it.
+    sep : str, optional
+        The separator of a text file: one character, or ``tab``. Detected by default among comma,
+        semicolon, tab and vertical bar.
+    decimal : {",", "."}, optional
+        The decimal separator of a text file; detected by default. The other one, spaces and
+        apostrophes may separate thousands.
+    encoding : str, optional
+        The encoding of a text file, such as ``cp1252``. By default a byte-order mark decides, then
+        UTF-8 is tried, then cp1252.
 
     Returns
     -------
@@ -93,13 +115,14 @@ def read_table(
     ('wine', 178, 'target')
     """
     require_extra("pyarrow", "cli", "reading a table")
+    given = Format(sep, decimal, encoding)
     path = Path(source)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file is needed.")
     if path.is_file():
         if path.stat().st_size == 0:
             raise ValueError(f"{path} is empty.")
-        table = _read_file(path, n_features)
+        table = _read_file(path, n_features, given)
     elif str(source).removesuffix(_TEST) in names():
         table = _from_dataset(load(str(source).removesuffix(_TEST)), str(source).endswith(_TEST))
     else:
@@ -116,18 +139,24 @@ def _no_such(source: str, path: Path) -> FileNotFoundError:
     return FileNotFoundError(f"there is no file {source}, nor a data set of that name.{hint}")
 
 
-def _read_file(path: Path, n_features: int | None) -> Table:
+def _read_file(path: Path, n_features: int | None, given: Format) -> Table:
     import pyarrow
 
     ending = path.suffix.lower()
-    if ending not in _READERS:
-        raise ValueError(
-            f"{path} ends in {ending or 'nothing'!r}; one of {', '.join(_READERS)} is needed."
-        )
+    if ending in _COMPRESSED:
+        inner = uncompressed_ending(path)
+        ending = inner if inner in _TEXT else inner + ending
+    if ending not in _ENDINGS:
+        known = f"{', '.join(_ENDINGS)}, or {_TEXT[0]} with {' or '.join(_COMPRESSED)}"
+        raise ValueError(f"{path} ends in {ending or 'nothing'!r}; one of {known} is needed.")
     try:
-        if ending in (".svmlight", ".svm", ".libsvm"):
+        if ending in _TEXT:
+            rows, reading = read_delimited(path, ending, given)
+            table = Table(_stem(path), rows, reading=reading)
+        elif ending in _SVMLIGHT:
             return _svmlight(path, n_features)
-        table = _READERS[ending](path)
+        else:
+            table = _READERS[ending](path)
     except (pyarrow.ArrowException, UnicodeDecodeError, EOFError) as error:
         what = str(error).splitlines()[0][:200]
         raise ValueError(f"{path} cannot be read as {ending}: {what}") from error
@@ -136,18 +165,11 @@ def _read_file(path: Path, n_features: int | None) -> Table:
     return replace(table, rows=_with_image_paths(table.rows, path.parent))
 
 
-def _delimited(delimiter: str) -> Callable[[Path], Table]:
-    def read(path: Path) -> Table:
-        from pyarrow import csv
-
-        rows = csv.read_csv(
-            path,
-            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(null_values=_NO_VALUE, strings_can_be_null=True),
-        )
-        return Table(path.stem, rows)
-
-    return read
+def _stem(path: Path) -> str:
+    """Return the name of a file without its endings."""
+    if path.suffix.lower() in _COMPRESSED:
+        path = path.with_suffix("")
+    return path.stem if path.suffix.lower() in _TEXT else path.name
 
 
 def _with_image_paths(rows: Any, folder: Path) -> Any:
@@ -214,18 +236,22 @@ def _svmlight(path: Path, n_features: int | None = None) -> Table:
     return Table(path.stem, X, _classes(y.tolist(), "label"), "label")
 
 
+def _xlsx(path: Path) -> Table:
+    rows, reading = read_workbook(path)
+    return Table(path.stem, rows, reading=reading)
+
+
+_TEXT = (".csv", ".tsv", ".txt")
+_SVMLIGHT = (".svmlight", ".svm", ".libsvm")
 _READERS: dict[str, Callable[[Path], Table]] = {
-    ".csv": _delimited(","),
-    ".tsv": _delimited("\t"),
+    ".xlsx": _xlsx,
     ".parquet": _parquet,
     ".arrow": _arrow,
     ".feather": _arrow,
     ".npy": _npy,
     ".npz": _npz,
-    ".svmlight": _svmlight,
-    ".svm": _svmlight,
-    ".libsvm": _svmlight,
 }
+_ENDINGS = (*_TEXT, *_READERS, *_SVMLIGHT)
 
 
 def _array_rows(array: np.ndarray, source: str, columns: Any = None) -> Any:
