@@ -39,6 +39,8 @@ def likewise(*arguments, folder, interrupt_at=None):
         cwd=folder,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "160", "LINES": "50"},
         start_new_session=True,
+        # A shell lets jobs in the background ignore it, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     shown, until = b"", time.monotonic() + _PATIENCE
