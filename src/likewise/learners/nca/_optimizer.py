@@ -156,7 +156,10 @@ def _adam(
 
     The gradient is exact for the sample, which is drawn anew for each step.
     """
-    size = _STEP_SIZE * np.sqrt(np.mean(L**2))
+    # The steps of all entries have one size in the units of X: columns that vary little, such as
+    # the last principal components, then stay as unimportant as they were, unless they help.
+    deviation = problem.scale.deviation
+    size = _STEP_SIZE * np.sqrt(np.mean((L / deviation) ** 2)) * deviation
     mean, square = np.zeros_like(L), np.zeros_like(L)
     samples = _samples(problem, n_references, random)
     for step in range(n_steps):
