@@ -164,6 +164,10 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
             for_each(work, slices(len(Z), size))
         return predicted
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of `predict`."""
+        return float(super().score(X, y, sample_weight))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
