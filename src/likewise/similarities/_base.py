@@ -152,7 +152,8 @@ class Similarity(ABC):
         k = check_whole_number(k, "k")
         if isinstance(P, PreparedItems) and P.similarity is not self:
             raise ValueError(
-                f"P must be prepared for {self!r}, but it was prepared for {P.similarity!r}."
+                f"P must be prepared by prepare_items of this same object, but another object, "
+                f"{P.similarity!r}, prepared it."
             )
         backend = current_backend()
         if isinstance(P, PreparedItems) and (backend is not None or P.product is None):
