@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 NAME ?=
 
-.PHONY: help demo test lint test-versions bench reproduce docs clean
+.PHONY: help demo test lint test-versions lowest coverage bench reproduce docs linkcheck changelog \
+  install-lines release-check clean
 
 help:            ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 24
@@ -44,15 +45,38 @@ test-versions:                              ## the tests on every Python from 3.
 	    $(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$python || exit 1; \
 	  else echo "$$python is not at hand: skipped"; fi; done
 
+# TESTS=tests/learners runs a part of them. Old versions warn about newer packages beside them: no errors here.
+lowest:                                     ## the tests with the oldest supported dependencies
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	$(PYTHON) tools/lowest.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint .venv-lowest/constraints.txt --editable '.[test]'
+	.venv-lowest/bin/python -m pytest -W default -n auto --dist loadfile $(TESTS)
+
+coverage: $(VENV)/installed-coverage        ## the tests with coverage; fails below the floor in pyproject.toml
+	$(BIN)/python -m pytest -n auto --dist loadfile --cov --cov-report=term --cov-report=html:results/coverage $(TESTS)
+
 bench: $(VENV)/installed-test               ## speed, memory and quality beside the peers (NAME=... for one)
 	$(BIN)/python -m benchmarks $(NAME)
 
 reproduce: $(VENV)/installed-plots,progress ## the papers' tables beside ours (NAME=... for one)
 	$(BIN)/python -m reproduce $(NAME)
 
-docs: $(VENV)/installed-docs                ## the guide and the reference as HTML
+docs: $(VENV)/installed-docs                ## the site as HTML, with all examples executed
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+linkcheck: $(VENV)/installed-docs           ## the external links of the site
+	$(BIN)/python -m sphinx -W --keep-going -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
+
+changelog: $(VENV)/installed-release        ## the changes of the next release, collected from changes/
+	@$(BIN)/towncrier build --draft
+
+install-lines: $(VENV)/installed-cli        ## write the installation command into README and the documentation
+	$(BIN)/python -m tools.install_lines
+
+release-check: $(VENV)/installed-release    ## build sdist and wheel, install the wheel into an empty environment, run README
+	$(BIN)/python -m tools.release_check
+
 clean:                                      ## remove what the other targets made
-	rm -rf $(VENV) .venv-* results docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* results dist docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,7 +11,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/guide/*.md"]
+    parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md", "docs/*/*.md"]
 ).pytest()
 
 # Fixtures, not tests: as modules with examples they would all want to be called `conftest`.

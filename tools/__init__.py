@@ -1,0 +1,1 @@
+"""Maintenance of the repository: commands that the Makefile calls, not shipped to users."""
