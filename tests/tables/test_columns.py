@@ -2,7 +2,7 @@
 
 import json
 import struct
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
@@ -129,18 +129,20 @@ def test_columns_can_be_claimed():
         Columns(text="about").fit(pa.table(SHOES))
 
 
-def test_names_and_dates_are_not_used_and_that_is_said():
+def test_names_are_not_used_and_that_is_said():
     n = 120
     table = pa.table(
         {
             "x": np.arange(n),
             "who": [f"person{i}" for i in range(n)],
             "when": [date(2020, 1, 1)] * n,
+            "long": [timedelta(i) for i in range(n)],
         }
     )
     said = " ".join(Columns().fit(table).sentences_)
     assert "who: not used; 120 different values in 120 rows" in said
-    assert "when: not used; neither numbers, words nor images" in said
+    assert "when: not used; the same in every row." in said
+    assert "long: not used; neither numbers, dates, words nor images" in said
 
 
 def test_when_nothing_varies_nothing_can_be_learned():
@@ -203,7 +205,7 @@ def test_a_saved_transformer_does_the_same(tmp_path, shoes):
     np.testing.assert_array_equal(dense(again.transform(shoes)), dense(columns.transform(shoes)))
 
 
-def test_a_file_that_was_tampered_with_is_refused_when_used(tmp_path):
+def test_a_file_that_was_tampered_with_is_refused(tmp_path):
     lw.save(Columns().fit(pa.table({"a": [1.0, 2.0]})), tmp_path / "columns")
     raw = (tmp_path / "columns").read_bytes()
     length = struct.unpack("<Q", raw[:8])[0]
@@ -212,8 +214,8 @@ def test_a_file_that_was_tampered_with_is_refused_when_used(tmp_path):
     meta["fitted"] = meta["fitted"].replace('"numeric"', '"system"')
     text = json.dumps(header).encode()
     (tmp_path / "columns").write_bytes(struct.pack("<Q", len(text)) + text + raw[8 + length :])
-    with pytest.raises(ValueError, match="the model file holds an invalid column block"):
-        lw.load(tmp_path / "columns").transform(pa.table({"a": [1.0]}))
+    with pytest.raises(ValueError, match=r"blocks_\[0\] must be a block of columns"):
+        lw.load(tmp_path / "columns")
 
 
 def test_infinity_and_two_columns_of_one_name_are_refused():

@@ -106,7 +106,7 @@ def test_given_formats_override_the_detected_ones(tmp_path):
         ({"sep": ";;"}, "sep must be one character, such as ';', but ';;' was given"),
         ({"decimal": "x"}, "decimal must be ',' or '.', but 'x' was given"),
         ({"encoding": "cp9"}, "encoding must be one that Python knows, .* but 'cp9' was given"),
-        ({"encoding": "ascii"}, r"x\.csv is not ascii .*another encoding is needed"),
+        ({"encoding": "ascii"}, r"encoding is ascii, but .*x\.csv is not ascii"),
     ],
 )
 def test_formats_that_do_not_fit_are_refused(tmp_path, given, message):
@@ -144,5 +144,5 @@ def test_compressed_files_that_are_none_are_named(tmp_path):
 
 def test_a_missing_excel_reader_gets_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(MissingExtraError, match=r"needs openpyxl: pip install 'likewise\[excel\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs openpyxl: pip install '\S+\[excel\]'"):
         read_table(FOLDER / "workbook.xlsx")

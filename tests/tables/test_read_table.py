@@ -121,12 +121,9 @@ def test_what_is_not_there_gets_the_nearest_name(tmp_path):
         read_table(tmp_path / "shoes.csv", target="aa")
 
 
-def test_measurements_are_no_classes(tmp_path, rng):
+def test_measurements_are_numbers_and_no_classes(tmp_path, rng):
     path = tmp_path / "x.csv"
     pd.DataFrame({"a": range(50), "y": rng.normal(size=50)}).to_csv(path, index=False)
-    with pytest.raises(
-        ValueError, match="'y' has 50 different numbers in 50 rows: these look like"
-    ):
-        read_table(path, target="y")
+    assert read_table(path, target="y").labels.dtype == np.float64
     pd.DataFrame({"a": [1, 2], "y": [1.0, 2.0]}).to_csv(path, index=False)
     assert read_table(path, target="y").labels.dtype.kind == "i"

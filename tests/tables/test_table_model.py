@@ -38,6 +38,49 @@ def test_it_is_its_parts_joined(model, wines):
     assert {name for term in why for name in term[:2]} <= set(frame.columns)
 
 
+def test_probabilities_are_those_of_the_estimator(model, wines):
+    frame, _ = wines
+    expected = model.estimator.predict_proba(model.transform(frame))
+    np.testing.assert_array_equal(model.predict_proba(frame), expected)
+    assert model.classes_.tolist() == ["class_0", "class_1", "class_2"]
+    bare = TableModel(model.columns, model.similarity_)
+    with pytest.raises(ValueError, match=r"the model is a Mahalanobis, which has no probabilities"):
+        bare.predict_proba(frame)
+
+
+def test_queries_may_lack_columns_where_that_is_allowed(model, wines):
+    frame, _ = wines
+    partial = frame[["alcohol", "hue"]]
+    with pytest.raises(ValueError, match="no column 'malic_acid'"):
+        model.transform_queries(partial)
+    X = model.transform_queries(partial, absent="impute")
+    others = frame.drop(columns=["alcohol", "hue"]).median()
+    completed = partial.assign(**others)
+    np.testing.assert_array_equal(X, model.transform_queries(completed))
+    assert model.columns.missing_columns(partial) == list(others.index)
+    with pytest.raises(ValueError, match="no column 'alcohol'"):
+        model.transform_queries(pd.DataFrame({"alcohols": [1.0]}), absent="impute")
+    with pytest.raises(ValueError, match="absent must be"):
+        model.transform_queries(partial, absent="ignore")
+
+
+def test_every_kind_of_column_may_be_absent():
+    table = pd.DataFrame(
+        {
+            "x": [1.0, 2.0, 3.0, 4.0],
+            "when": ["2024-03-05", "2024-03-06", "2024-03-07", "2024-04-07"],
+            "kind": ["a", "b", "a", "b"],
+            "about": ["one red shoe here", "one blue shoe there", "a red hat here", "a blue hat"],
+            "vector": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]],
+        }
+    )
+    columns = Columns().fit(table)
+    X = columns.transform(table[["x"]], absent="impute")
+    missing = columns.transform(table.assign(when=None, kind=None, about=None, vector=None))
+    np.testing.assert_array_equal(X, missing)
+    assert columns.missing_columns(table[["x"]]) == ["vector", "when", "kind", "about"]
+
+
 def test_any_library_and_any_order_of_columns_will_do(model, wines):
     frame, _ = wines
     expected = model.score(frame[:3], frame)
@@ -79,7 +122,7 @@ def test_a_classifier_without_a_similarity_says_so(wines):
     columns = Columns().fit(frame)
     model = TableModel(columns, lw.DBoost(n_rounds=5).fit(columns.transform(frame), labels))
     assert len(model.predict(frame)) == len(frame)
-    with pytest.raises(ValueError, match="DBoost, which classifies but has no similarity"):
+    with pytest.raises(ValueError, match="DBoost, which predicts but has no similarity"):
         model.score(frame, frame)
 
 

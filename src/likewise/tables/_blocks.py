@@ -1,54 +1,23 @@
-"""Encoders of column groups: fitted once, kept as plain data, applied to any table."""
+"""Encoders of column groups by the kind of their values."""
 
 import warnings
-from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, ClassVar
 
 import numpy as np
 
+from likewise._files import fields
 from likewise.exceptions import require_extra
+from likewise.tables._block import Block, missing_cells
+from likewise.tables._date_block import Date
 from likewise.tables._frame import Frame
 
 MAX_CATEGORIES = 50
 _IMAGE_SIDE = 16  # pixels of an image that is read from a file
 _MAX_LISTED = 6
 _OLD_FIELDS = {"centre": "center", "spread": "scale"}  # of files written before 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Block(ABC):
-    """A group of columns that is encoded together."""
-
-    kind: ClassVar[str]
-    is_scaled: ClassVar[bool] = True
-    columns: list[str]
-
-    @classmethod
-    @abstractmethod
-    def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple["Block | None", list[str]]:
-        """Return the block, None where no column is usable, and sentences for the user.
-
-        `options` has the parameters of `Columns`.
-        """
-
-    @abstractmethod
-    def transform(self, frame: Frame) -> Any:
-        """Return the columns as numbers."""
-
-    def feature_names(self) -> list[str]:
-        """Return a name for each number, by default that of its column."""
-        return list(self.columns)
-
-    def display(self, frame: Frame) -> Any:
-        """Return images or texts for people to see, or None."""
-        return None
-
-    def as_data(self) -> dict[str, Any]:
-        """Return the state that a file stores."""
-        return {"kind": self.kind, **{f.name: getattr(self, f.name) for f in fields(self)}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +28,9 @@ class Numeric(Block):
     fill: np.ndarray
     center: np.ndarray
     scale: np.ndarray
+    _file_fields: ClassVar[fields.Declaration] = {
+        name: fields.Array(fields.FLOATS, "columns") for name in ("fill", "center", "scale")
+    }
 
     @classmethod
     def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple[Block | None, list[str]]:
@@ -95,7 +67,7 @@ class Numeric(Block):
         text = f"{len(columns)} numeric column{'s' * (len(columns) > 1)}: {_listed(columns)}; "
         text += _SCALE_TEXTS[options.scale]
         if n_missing:
-            text += f"; {_missing_cells(n_missing)} filled with the median"
+            text += f"; {missing_cells(n_missing)} filled with the median"
         block = cls(columns, imputer.statistics_, center, scale)
         return block, [*sentences, f"{text}."]
 
@@ -113,6 +85,12 @@ class Pixels(Block):
     width: int
     low: float
     scale: float
+    _file_fields: ClassVar[fields.Declaration] = {
+        "height": fields.Number(minimum=1, maximum="outputs"),
+        "width": fields.Number(minimum=1, maximum="outputs"),
+        "low": fields.Number(minimum=None, whole=False),
+        "scale": fields.Number(whole=False),
+    }
 
     @classmethod
     def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple[Block | None, list[str]]:
@@ -127,7 +105,11 @@ class Pixels(Block):
         X = _numbers(frame, self.columns)
         return (np.where(np.isnan(X), self.low, X) - self.low) / self.scale
 
-    def display(self, frame: Frame) -> np.ndarray:
+    @property
+    def image_shape(self) -> tuple[int, int]:
+        return self.height, self.width
+
+    def images(self, frame: Frame) -> np.ndarray:
         X = frame.numbers(self.columns)
         return np.nan_to_num(X).reshape(len(X), self.height, self.width)
 
@@ -141,6 +123,12 @@ class Vector(Block):
     height: int  # 0 where it is no image
     low: float
     scale: float
+    _file_fields: ClassVar[fields.Declaration] = {
+        "length": fields.Number(minimum=1, maximum="outputs"),
+        "height": fields.Number(maximum="outputs"),
+        "low": fields.Number(minimum=None, whole=False),
+        "scale": fields.Number(whole=False),
+    }
 
     @classmethod
     def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple[Block | None, list[str]]:
@@ -158,9 +146,11 @@ class Vector(Block):
     def feature_names(self) -> list[str]:
         return [f"{self.columns[0]}[{place}]" for place in range(self.length)]
 
-    def display(self, frame: Frame) -> np.ndarray | None:
-        if not self.height:
-            return None
+    @property
+    def image_shape(self) -> tuple[int, int] | None:
+        return (self.height, self.length // self.height) if self.height else None
+
+    def images(self, frame: Frame) -> np.ndarray:
         X = _vectors(frame, self.columns[0], self.length)
         return X.reshape(len(X), self.height, -1)
 
@@ -172,6 +162,9 @@ class Image(Block):
     kind = "image"
     is_scaled = False
     side: int
+    _file_fields: ClassVar[fields.Declaration] = {
+        "side": fields.Number(minimum=1, maximum="outputs")
+    }
 
     @classmethod
     def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple[Block | None, list[str]]:
@@ -180,12 +173,16 @@ class Image(Block):
         return block, [f"{names[0]}: images, reduced to {_IMAGE_SIDE} x {_IMAGE_SIDE} gray pixels."]
 
     def transform(self, frame: Frame) -> np.ndarray:
-        return self.display(frame).reshape(len(frame), -1)
+        return self.images(frame).reshape(len(frame), -1)
 
     def feature_names(self) -> list[str]:
         return [f"{self.columns[0]}[{i},{j}]" for i in range(self.side) for j in range(self.side)]
 
-    def display(self, frame: Frame) -> np.ndarray:
+    @property
+    def image_shape(self) -> tuple[int, int]:
+        return self.side, self.side
+
+    def images(self, frame: Frame) -> np.ndarray:
         pillow = require_extra("PIL.Image", "plots", "reading images")
         pixels = np.zeros((len(frame), self.side, self.side))
         for row, value in enumerate(frame.values(self.columns[0])):
@@ -209,6 +206,7 @@ class Categorical(Block):
     kind = "categorical"
     is_scaled = False
     categories: list[str]
+    _file_fields: ClassVar[fields.Declaration] = {"categories": fields.ListOf(fields.Text())}
 
     @classmethod
     def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple[Block | None, list[str]]:
@@ -223,7 +221,7 @@ class Categorical(Block):
             sentence += f"; the rarest {len(counts) - len(frequent)} have none"
         n_missing = sum(text is None for text in texts)
         if n_missing:
-            sentence += f"; {_missing_cells(n_missing)} without any"
+            sentence += f"; {missing_cells(n_missing)} without any"
         return cls(names, sorted(frequent)), [f"{sentence}."]
 
     def transform(self, frame: Frame) -> np.ndarray:
@@ -251,6 +249,10 @@ class Text(Block):
     is_scaled = False
     words: list[str]
     weights: np.ndarray
+    _file_fields: ClassVar[fields.Declaration] = {
+        "words": fields.ListOf(fields.Text(), "words"),
+        "weights": fields.Array(fields.FLOATS, "words"),
+    }
 
     @classmethod
     def fit(cls, frame: Frame, names: list[str], options: Any) -> tuple[Block | None, list[str]]:
@@ -270,17 +272,15 @@ class Text(Block):
 
         vectorizer = TfidfVectorizer(vocabulary=self.words, sublinear_tf=True)
         vectorizer.idf_ = self.weights
-        return vectorizer.transform(self.display(frame)).tocsr()
+        texts = [text or "" for text in frame.texts(self.columns[0])]
+        return vectorizer.transform(texts).tocsr()
 
     def feature_names(self) -> list[str]:
         return [f"{self.columns[0]}:{word}" for word in self.words]
 
-    def display(self, frame: Frame) -> list[str]:
-        return [text or "" for text in frame.texts(self.columns[0])]
-
 
 BLOCKS: dict[str, type[Block]] = {
-    block.kind: block for block in (Numeric, Pixels, Vector, Image, Categorical, Text)
+    block.kind: block for block in (Numeric, Pixels, Vector, Image, Date, Categorical, Text)
 }
 
 _SCALE_TEXTS = {
@@ -293,10 +293,25 @@ _SCALE_TEXTS = {
 def block_from(data: dict[str, Any]) -> Block:
     """Return the block that `as_data` described."""
     parts = {_OLD_FIELDS.get(name, name): value for name, value in data.items()}
-    try:
-        return BLOCKS[parts.pop("kind")](**parts)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"the model file holds an invalid column block: {error}.") from error
+    return BLOCKS[parts.pop("kind")](**parts)
+
+
+class BlockData(fields.Field):
+    """The data of a block, as `Columns` keeps it."""
+
+    def check(self, value: Any, name: str, sizes: fields.Sizes) -> None:
+        """Check the parts by the declaration of the block's class."""
+        if not isinstance(value, dict) or value.get("kind") not in (*BLOCKS, "sparse"):
+            raise TypeError(f"{name} must be a block of columns.")
+        parts = {_OLD_FIELDS.get(part, part): each for part, each in value.items()}
+        kind = BLOCKS.get(parts.pop("kind"))
+        if kind is None:
+            fields.Parts(peak=fields.Array(fields.FLOATS, "outputs")).check(parts, name, sizes)
+            return
+        columns = fields.ListOf(fields.Text(), "columns")
+        fields.Parts(columns=columns, **kind._file_fields).check(parts, name, sizes)
+        if not parts["columns"]:
+            raise ValueError(f"{name} has no columns.")
 
 
 def _numbers(frame: Frame, names: list[str]) -> np.ndarray:
@@ -341,10 +356,6 @@ def _source(value: Any) -> Any:
     if isinstance(value, dict):
         value = value.get("bytes") or value.get("path")
     return BytesIO(value) if isinstance(value, bytes) else value
-
-
-def _missing_cells(n: int) -> str:
-    return f"{n} missing cell{'s' * (n > 1)}"
 
 
 def _listed(names: list[str], mask: np.ndarray | None = None) -> str:

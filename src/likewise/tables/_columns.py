@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import hstack
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._files import fields
 from likewise._validation import (
     FLOATS,
     check_choice,
@@ -18,13 +19,13 @@ from likewise._validation import (
     is_sparse,
     unknown_name,
 )
-from likewise.tables._blocks import BLOCKS, MAX_CATEGORIES, Block, block_from
-from likewise.tables._frame import Frame, as_frame, is_frame, is_image_file
+from likewise.tables._block import Block
+from likewise.tables._blocks import BLOCKS, BlockData, block_from
+from likewise.tables._frame import CompletedFrame, Frame, as_frame, is_frame
+from likewise.tables._kinds import day_first_of, id_columns, infer_kind
 
 _SCALES = ("standard", "range", "none")
 _MISSING = ("impute", "refuse")
-_ID_NAMES = ("id", "_id", "uuid", "index", "", "unnamed: 0", "__index_level_0__")
-_TEXT_WORDS = 3  # on average; with fewer, values that all differ are names
 _MAX_DENSE = 256  # columns up to which tf-idf becomes an array, which every learner takes
 _PIXEL = r"(?:pixel|px)[_ ]?(?:\d+|\d+[_x]\d+)"
 
@@ -32,21 +33,27 @@ _PIXEL = r"(?:pixel|px)[_ ]?(?:\d+|\d+[_x]\d+)"
 class Columns(TransformerMixin, BaseEstimator):
     r"""Encode the columns of a table as rows of numbers.
 
-    Numbers are scaled; few different words are categories, with a 0/1 column each; longer texts
-    become tf-idf; vectors and images become their numbers. The kind of a column is inferred from
-    its values, unless a parameter names it.
+    Numbers are scaled; few different words are categories, with a 0/1 column each; dates become
+    days and positions in the week, the year and the day; longer texts become tf-idf; vectors and
+    images become their numbers. The kind of a column is inferred from its values, unless a
+    parameter names it.
 
     Parameters
     ----------
     scale : {"standard", "range", "none"}, default="standard"
         Scaling of numbers: mean 0 and deviation 1, the range 0 to 1, or none.
     missing : {"impute", "refuse"}, default="impute"
-        A missing number becomes the median of its column, a missing category has no column, a
-        missing text is empty; or a table with missing cells is refused.
+        A missing number or date becomes the median of its column, a missing category has no
+        column, a missing text is empty; or a table with missing cells is refused.
     id : str, optional
-        The column of row ids; one called ``id`` by default.
-    numeric, categorical, text, image, ignore : sequences of str
+        The column of row ids, which is not used as a feature. By default the one called ``id``,
+        ``uuid`` or ``index``; otherwise one with a name such as ``customer_id``, in which all
+        values differ except in copies of a row.
+    numeric, categorical, date, text, image, ignore : sequences of str
         Columns of these kinds, whatever their values.
+    day_first : bool, optional
+        Whether 3/4/2024 is the third of April, in columns whose other cells do not decide. By
+        default other columns decide; if none does, the day comes first.
     image_shape : (int, int), optional
         Height and width, where the numbers are the pixels of an image, row by row. They are then
         scaled together.
@@ -65,6 +72,8 @@ class Columns(TransformerMixin, BaseEstimator):
         The columns that a table must have.
     blocks_ : list of dict
         The encoding of each group of columns, as data.
+    day_first_ : bool
+        How ambiguous dates are read.
     n_features_in_ : int
 
     Examples
@@ -81,6 +90,15 @@ class Columns(TransformerMixin, BaseEstimator):
     kind: 2 categories, a 0/1 column each.
     """
 
+    _file_fields: ClassVar[fields.Declaration] = {
+        "feature_names_": fields.ListOf(fields.Text(), "outputs"),
+        "blocks_": fields.ListOf(BlockData()),
+        "sentences_": fields.ListOf(fields.Text()),
+        "columns_": fields.ListOf(fields.Text()),
+        "id_": fields.OrNone(fields.Text()),
+        "day_first_": fields.Optional(fields.Choice(False, True)),
+    }
+
     def __init__(
         self,
         *,
@@ -89,9 +107,11 @@ class Columns(TransformerMixin, BaseEstimator):
         id: str | None = None,
         numeric: Iterable[str] = (),
         categorical: Iterable[str] = (),
+        date: Iterable[str] = (),
         text: Iterable[str] = (),
         image: Iterable[str] = (),
         ignore: Iterable[str] = (),
+        day_first: bool | None = None,
         image_shape: tuple[int, int] | None = None,
         max_words: int = 1000,
     ) -> None:
@@ -100,9 +120,11 @@ class Columns(TransformerMixin, BaseEstimator):
         self.id = id
         self.numeric = numeric
         self.categorical = categorical
+        self.date = date
         self.text = text
         self.image = image
         self.ignore = ignore
+        self.day_first = day_first
         self.image_shape = image_shape
         self.max_words = max_words
 
@@ -135,18 +157,24 @@ class Columns(TransformerMixin, BaseEstimator):
         _fit_all(list(copies.values()), checked)
         return copies
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any, *, absent: str = "refuse") -> Any:
         """Return the rows as numbers: an array, or CSR where texts have many words.
 
         Parameters
         ----------
         X : as in `fit`
-            A missing or renamed column is refused; additional columns are ignored.
+            Additional columns are ignored.
+        absent : {"refuse", "impute"}, default="refuse"
+            A column that a frame does not have is refused, because it may be renamed; or its cells
+            are imputed like missing cells. At least one column is needed.
         """
+        check_choice(absent, "absent", _MISSING[::-1])
         check_is_fitted(self)
         if is_sparse(X) or self.columns_ == []:
             return self._transform_sparse(X)
         frame = as_frame(self._checked(X, reset=False))
+        if absent == "impute" and any(name in frame.names for name in self.columns_):
+            frame = CompletedFrame(frame, self.columns_)
         self._refuse_absent(frame)
         if self.missing == "refuse":
             _refuse_missing(frame, dict.fromkeys(self.columns_, "numeric"))
@@ -168,21 +196,57 @@ class Columns(TransformerMixin, BaseEstimator):
         -------
         array of shape (n_rows, height, width), list of str, or None
         """
+        images = self.images(X)
+        texts = [name for name, kind in self.sources() if kind == "text"]
+        if images is not None or is_sparse(X) or not texts:
+            return images
+        return [text or "" for text in as_frame(X).texts(texts[0])]
+
+    def images(self, X: Any) -> np.ndarray | None:
+        """Return an image of each row, of shape (n_rows, height, width), or None."""
         check_is_fitted(self)
-        if is_sparse(X):
+        if is_sparse(X) or not self.columns_:
             return None
-        frame = as_frame(X)
+        blocks = [block for block in self._blocks() if block.image_shape is not None]
+        return blocks[0].images(as_frame(X)) if blocks else None
+
+    def image_features(self) -> list[tuple[int, tuple[int, int]]]:
+        """Return the first feature, and height and width, of each image."""
+        check_is_fitted(self)
+        found, first = [], 0
+        for block in self._blocks() if self.columns_ else []:
+            if block.image_shape is not None:
+                found.append((first, block.image_shape))
+            first += len(block.feature_names())
+        return found
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Return the column and the kind of the column that each feature comes from."""
+        check_is_fitted(self)
+        if not self.columns_:
+            return [(name, "numeric") for name in self.feature_names_]
+        found: list[tuple[str, str]] = []
         for block in self._blocks():
-            values = block.display(frame)
-            if values is not None:
-                return values
-        return None
+            names = block.feature_names()
+            columns = block.columns if len(block.columns) > 1 else block.columns * len(names)
+            found += [(name, block.kind) for name in columns]
+        return found
 
     @property
     def text_column(self) -> str | None:
         """The text column, if no other column is used."""
         texts = [block["columns"][0] for block in self.blocks_ if block["kind"] == "text"]
         return texts[0] if self.columns_ == texts and len(texts) == 1 else None
+
+    def missing_columns(self, X: Any) -> list[str]:
+        """Return the columns that are used and that `X` does not have, or not in every row."""
+        check_is_fitted(self)
+        if is_sparse(X) or not self.columns_:
+            return []
+        frame = as_frame(X)
+        return [
+            name for name in self.columns_ if name not in frame.names or _n_missing(frame, name)
+        ]
 
     def n_missing(self, X: Any) -> int:
         """Return the number of missing cells in the columns that are used."""
@@ -223,10 +287,16 @@ class Columns(TransformerMixin, BaseEstimator):
             if name not in frame.names:
                 raise unknown_name(name, role, frame.names)
         roles, sentences = {}, []
+        ids = id_columns(frame, claimed)
         for name in frame.names:
-            role, why = (
-                (claimed[name], "") if name in claimed else _infer_kind(frame, name, self.id)
-            )
+            if name in claimed:
+                role, why = claimed[name], ""
+            elif name in ids[:1]:
+                role, why = "id", "the ids of the rows."
+            elif name in ids:
+                role, why = "ignore", "not used; it names rows, as the ids do."
+            else:
+                role, why = infer_kind(frame, name)
             roles[name] = role
             if why:
                 sentences.append(f"{name or '(no name)'}: {why}")
@@ -258,6 +328,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self.blocks_: list[dict[str, Any]] = [{"kind": "sparse", "peak": peak}]
         self.sentences_: list[str] = [f"{X.shape[1]} sparse columns; {text}."]
         self.id_: str | None = None
+        self.day_first_ = True
         self.columns_: list[str] = []
         self.feature_names_ = [f"x{column}" for column in range(X.shape[1])]
         self.n_features_in_ = X.shape[1]
@@ -315,7 +386,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return tags
 
 
-_KINDS = ("numeric", "categorical", "text", "image", "ignore")
+_KINDS = ("numeric", "categorical", "date", "text", "image", "ignore")
 
 
 def _fit_all(columns: list[Columns], X: Any) -> None:
@@ -331,38 +402,10 @@ def _fit_all(columns: list[Columns], X: Any) -> None:
     if columns[0].missing == "refuse":
         _refuse_missing(frame, roles)
     shared: dict[Any, Any] = {}
+    day_first = day_first_of(frame, roles, columns[0].day_first)
     for one in columns:
+        one.day_first_ = day_first
         one._fit_frame(frame, roles, sentences, shared)
-
-
-_INFERRED = {"numbers": "numeric", "vectors": "vector", "images": "image"}
-
-
-def _infer_kind(frame: Frame, name: str, id_given: str | None) -> tuple[str, str]:
-    """Return the likely kind of a column and, where it is not used, the reason."""
-    values = frame.kind(name)
-    if id_given is None and name.lower() in _ID_NAMES and values in ("numbers", "texts"):
-        return "id", "the ids of the rows."
-    if values in _INFERRED:
-        return _INFERRED[values], ""
-    if values == "others":
-        return "ignore", "not used; neither numbers, words nor images."
-    texts = [text for text in frame.texts(name) if text]
-    if not texts:
-        return "ignore", "not used; every cell is missing."
-    n_different = len(set(texts))
-    if all(is_image_file(text) for text in texts[:20]):
-        return "image", ""
-    if n_different <= MAX_CATEGORIES and n_different < max(3, 0.5 * len(texts)):
-        return "categorical", ""
-    if sum(len(text.split()) for text in texts) >= _TEXT_WORDS * len(texts):
-        return "text", ""
-    if n_different <= MAX_CATEGORIES:
-        return "categorical", ""
-    return "ignore", (
-        f"not used; {n_different} different values in {len(texts)} rows. "
-        "Name it as text or categorical to use it."
-    )
 
 
 def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[str]]]:
@@ -372,7 +415,7 @@ def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[st
         members = [name for name in names if roles[name] == kind]
         if members:
             groups.append((kind, members))
-    alone = ("vector", "image", "categorical", "text")
+    alone = ("vector", "image", "date", "categorical", "text")
     groups += [(roles[name], [name]) for kind in alone for name in names if roles[name] == kind]
     return groups
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise.exceptions import FormatError
 from likewise.tables._values import typed_columns
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -32,7 +33,10 @@ _ENCODING_TITLES = {
     "utf-16-be": "UTF-16",
 }
 _SAMPLE = 1 << 16  # characters from which separator and quote character are detected
-_NO_VALUE = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", "#N/A", "-nan", "NAN"]
+_NO_VALUE = [
+    *("", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NAN", "-nan", "NaT"),
+    *("null", "NULL", "None", "?", "#N/A", "#VALUE!", "#DIV/0!", "#REF!", "#NUM!"),
+]
 
 
 @dataclass(frozen=True)
@@ -55,15 +59,17 @@ class Format:
     def __post_init__(self) -> None:
         sep = _NAMED_SEPARATORS.get(self.sep or "", self.sep)
         if sep is not None and (len(sep) != 1 or sep in "\r\n\"'"):
-            raise ValueError(f"sep must be one character, such as ';', but {self.sep!r} was given.")
+            raise FormatError(
+                f"sep must be one character, such as ';', but {self.sep!r} was given."
+            )
         object.__setattr__(self, "sep", sep)
         if self.decimal not in (None, ",", "."):
-            raise ValueError(f"decimal must be ',' or '.', but {self.decimal!r} was given.")
+            raise FormatError(f"decimal must be ',' or '.', but {self.decimal!r} was given.")
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
             except LookupError as error:
-                raise ValueError(
+                raise FormatError(
                     f"encoding must be one that Python knows, such as cp1252, but "
                     f"{self.encoding!r} was given."
                 ) from error
@@ -86,7 +92,6 @@ def read_delimited(path: Path, ending: str, given: Format) -> tuple[Any, tuple[s
         Description of the format, in sentences.
     """
     import pyarrow
-    from pyarrow import csv as arrow_csv
 
     content = _uncompressed(path)
     text, encoding = _decoded(content, given.encoding, path)
@@ -100,6 +105,32 @@ def read_delimited(path: Path, ending: str, given: Format) -> tuple[Any, tuple[s
     sep, quote = _detected(sample, [sep] if sep else SEPARATORS, default)
     data = content if encoding == "utf-8" else text.encode()
     del content, text
+    try:
+        texts = _as_texts(data, sep, quote, skipped)
+    except pyarrow.ArrowInvalid as error:
+        if given.sep is None:
+            raise
+        reason = str(error).splitlines()[0][:200]
+        raise FormatError(
+            f"sep is {given.sep!r}, but {path} cannot be read with it: {reason}"
+        ) from error
+    rows, decimal, sentences = typed_columns(texts, given.decimal, comma_likely=sep == ";")
+    if given.decimal is not None:
+        _check_decimal(texts, rows, given.decimal, path)
+    named = f"separated by {SEPARATORS.get(sep, repr(sep))}"
+    if quote == "'":
+        named += ", quoted by '"
+    if decimal == ",":
+        named += ", decimal comma"
+    title = _ENCODING_TITLES.get(encoding, encoding)
+    return rows, (f"{path.name}: {title}, {named}.", *sentences)
+
+
+def _as_texts(data: bytes, sep: str, quote: str, skipped: int) -> Any:
+    """Return the table with every cell as text."""
+    import pyarrow
+    from pyarrow import csv as arrow_csv
+
     parse = arrow_csv.ParseOptions(delimiter=sep, quote_char=quote, newlines_in_values=True)
     read = arrow_csv.ReadOptions(skip_rows=skipped)
     names = arrow_csv.open_csv(
@@ -110,17 +141,26 @@ def read_delimited(path: Path, ending: str, given: Format) -> tuple[Any, tuple[s
         null_values=_NO_VALUE,
         strings_can_be_null=True,
     )
-    rows = arrow_csv.read_csv(
+    return arrow_csv.read_csv(
         pyarrow.BufferReader(data), read_options=read, parse_options=parse, convert_options=strings
     )
-    rows, decimal, sentences = typed_columns(rows, given.decimal, comma_likely=sep == ";")
-    named = f"separated by {SEPARATORS.get(sep, repr(sep))}"
-    if quote == "'":
-        named += ", quoted by '"
-    if decimal == ",":
-        named += ", decimal comma"
-    title = _ENCODING_TITLES.get(encoding, encoding)
-    return rows, (f"{path.name}: {title}, {named}.", *sentences)
+
+
+def _check_decimal(texts: Any, rows: Any, decimal: str, path: Path) -> None:
+    """Refuse a decimal separator that no column needs, where one needs the other."""
+    import pyarrow
+
+    if pyarrow.float64() in rows.schema.types:
+        return
+    other = "." if decimal == "," else ","
+    read = typed_columns(texts, other, comma_likely=False)[0]
+    names = [name for name in rows.column_names if read.column(name).type == pyarrow.float64()]
+    if names:
+        first = texts.column(names[0]).drop_null()[0].as_py()
+        raise FormatError(
+            f"decimal is {decimal!r}, but column {names[0]!r} of {path} has numbers such as "
+            f"{first}."
+        )
 
 
 def uncompressed_ending(path: Path) -> str:
@@ -172,6 +212,8 @@ def _decoded(content: bytes, given: str | None, path: Path) -> tuple[str, str]:
         except UnicodeError as error:
             reason = error
     tried = " nor ".join(_ENCODING_TITLES.get(name, name) for name in candidates)
+    if given is not None:
+        raise FormatError(f"encoding is {given}, but {path} is not {tried} ({reason}).") from reason
     raise ValueError(f"{path} is not {tried} ({reason}); another encoding is needed.") from reason
 
 

@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import date, time
 from typing import Any, Literal
 
 import numpy as np
 
 from likewise.exceptions import require_extra
 
-ValueKind = Literal["numbers", "texts", "vectors", "images", "others"]
+ValueKind = Literal["numbers", "texts", "dates", "vectors", "images", "others"]
 
 
 class Frame(ABC):
@@ -49,6 +50,30 @@ def is_frame(rows: Any) -> bool:
 def is_image_file(text: str) -> bool:
     """Tell whether a text is the name of an image file."""
     return text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"))
+
+
+class CompletedFrame(Frame):
+    """A frame with additional columns in which every cell is missing."""
+
+    def __init__(self, frame: Frame, names: Sequence[str]) -> None:
+        self._frame = frame
+        self._given = set(frame.names)
+        self.names = [*frame.names, *(name for name in names if name not in self._given)]
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def kind(self, name: str) -> ValueKind:
+        return self._frame.kind(name) if name in self._given else "numbers"
+
+    def numbers(self, names: Sequence[str]) -> np.ndarray:
+        columns = np.full((len(self), len(names)), np.nan)
+        given = [place for place, name in enumerate(names) if name in self._given]
+        columns[:, given] = self._frame.numbers([names[place] for place in given])
+        return columns
+
+    def values(self, name: str) -> list[Any]:
+        return self._frame.values(name) if name in self._given else [None] * len(self)
 
 
 class ArrayFrame(Frame):
@@ -99,6 +124,8 @@ class NarwhalsFrame(Frame):
             return "numbers"
         if dtype in (nw.String, nw.Categorical, nw.Enum):
             return "texts"
+        if dtype in (nw.Date, nw.Datetime, nw.Time):
+            return "dates"
         if dtype in (nw.List, nw.Array):
             return "vectors"
         if dtype in (nw.Binary, nw.Struct):
@@ -138,6 +165,8 @@ def _kind_of_objects(values: list[Any]) -> ValueKind:
     first = next((value for value in values if value is not None), None)
     if any(isinstance(value, str) for value in values):
         return "texts"
+    if isinstance(first, date | time):
+        return "dates"
     if isinstance(first, bytes | dict):
         return "images"
     if isinstance(first, list | tuple | np.ndarray):

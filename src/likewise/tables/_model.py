@@ -61,7 +61,7 @@ class TableModel:
         similarity = getattr(self.estimator, "similarity_", self.estimator)
         if not isinstance(similarity, Similarity):
             raise ValueError(
-                f"the model is a {type(self.estimator).__name__}, which classifies but has no "
+                f"the model is a {type(self.estimator).__name__}, which predicts but has no "
                 "similarity to score or search with."
             )
         return similarity
@@ -70,20 +70,39 @@ class TableModel:
         """Return the rows of a table as numbers."""
         return self.columns.transform(rows)
 
-    def transform_queries(self, rows: Any) -> Any:
-        """Return queries as numbers; as `transform` where they have the columns of the items."""
-        return (self.query_columns or self.columns).transform(rows)
+    def transform_queries(self, rows: Any, *, absent: str = "refuse") -> Any:
+        """Return queries as numbers; as `transform` where they have the columns of the items.
+
+        With ``absent="impute"`` columns that the queries do not have are imputed like missing
+        cells.
+        """
+        return (self.query_columns or self.columns).transform(rows, absent=absent)
 
     def score(self, queries: Any, items: Any) -> np.ndarray:
         """Return the similarity of every row of one table with every row of another."""
         return self.similarity_.score(self.transform_queries(queries), self.transform(items))
 
     def predict(self, rows: Any) -> np.ndarray:
-        """Return the class of each row."""
+        """Return the class of each row, or its number if the model was fitted on numbers."""
         if not hasattr(self.estimator, "predict"):
             raise ValueError("the model was fitted without labels and has no classes to predict.")
         predicted: np.ndarray = self.estimator.predict(self.transform(rows))
         return predicted
+
+    def predict_proba(self, rows: Any) -> np.ndarray:
+        """Return the probability of each class, in the order of `classes_`."""
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"the model is a {type(self.estimator).__name__}, which has no probabilities."
+            )
+        probabilities: np.ndarray = self.estimator.predict_proba(self.transform(rows))
+        return probabilities
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The classes of the estimator."""
+        classes: np.ndarray = self.estimator.classes_
+        return classes
 
     def neighbors(self, queries: Any, items: Any, k: int, *, exclude_self: bool = False) -> Matches:
         """Return the `k` rows of `items` that are most similar to each query."""

@@ -13,6 +13,7 @@ from likewise.datasets import Dataset, dataset_from_arrays, load, names, read_ar
 from likewise.exceptions import require_extra
 from likewise.tables._delimited import Format, read_delimited, uncompressed_ending
 from likewise.tables._frame import is_image_file
+from likewise.tables._target import target_values
 from likewise.tables._workbook import read_workbook
 
 _TEST = "/test"
@@ -30,6 +31,7 @@ class Table:
     rows : pyarrow.Table or CSR matrix
         Without the target.
     labels : ndarray or None
+        Classes as integers or text; numbers to predict as floats.
     target : str or None
         Name of the column of the labels.
     image_shape : (int, int) or None
@@ -52,10 +54,18 @@ class Table:
     def __len__(self) -> int:
         return n_rows(self.rows)
 
-    def with_target(self, target: str) -> "Table":
-        """Return the table with a column as labels; rows without a label are left out."""
-        if self.target == target:
-            return self
+    def with_target(self, target: str, task: str = "auto") -> "Table":
+        """Return the table with a column as labels; rows without a label are left out.
+
+        Parameters
+        ----------
+        target : str
+            The column, or the present target.
+        task : {"auto", "classification", "regression"}, default="auto"
+            Whether the labels are classes, or numbers to predict; inferred by default.
+        """
+        if self.target == target and self.labels is not None:
+            return replace(self, labels=target_values(self.labels, target, task))
         columns = [] if is_sparse(self.rows) else list(self.rows.column_names)
         if target not in columns:
             raise unknown_name(target, "target", columns or [self.target or "label"])
@@ -67,8 +77,8 @@ class Table:
         if not labeled.all():
             rows = rows.filter(labeled)
             notes = (*notes, f"{int((~labeled).sum())} rows have no {target} and are left out.")
-        labels = _classes(
-            [value for value, kept in zip(values, labeled, strict=True) if kept], target
+        labels = target_values(
+            [value for value, kept in zip(values, labeled, strict=True) if kept], target, task
         )
         return Table(self.name, rows, labels, target, self.image_shape, notes, self.reading)
 
@@ -233,7 +243,7 @@ def _svmlight(path: Path, n_features: int | None = None) -> Table:
         X, y = load_svmlight_file(os.fspath(path), n_features=n_features)
     except ValueError as error:
         raise ValueError(f"{path} cannot be read as svmlight: {error}") from error
-    return Table(path.stem, X, _classes(y.tolist(), "label"), "label")
+    return Table(path.stem, X, target_values(y, "label"), "label")
 
 
 def _xlsx(path: Path) -> Table:
@@ -284,18 +294,3 @@ def _from_dataset(data: Dataset, test: bool) -> Table:
     return Table(
         data.name, rows, labels, "target", None if shape is None else (int(shape[0]), int(shape[1]))
     )
-
-
-def _classes(values: list[Any], target: str) -> np.ndarray:
-    """Return labels as integers or text; measurements are refused."""
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        numbers = np.array(values, dtype=np.float64)
-        if (numbers == np.round(numbers)).all():
-            return numbers.astype(np.int64)
-        n_different = len(np.unique(numbers))
-        if n_different > max(20, 0.05 * len(numbers)):
-            raise ValueError(
-                f"target {target!r} has {n_different} different numbers in {len(numbers)} rows: "
-                "these look like measurements; classes are needed."
-            )
-    return np.array([str(value) for value in values])
