@@ -123,17 +123,24 @@ def comparison(scores, share=0.25):
     )
 
 
-def test_equal_scores_do_not_differ_and_a_constant_gap_does():
+def test_equal_scores_do_not_differ_and_equal_gaps_leave_no_test():
     found = comparison({"a": [0.5, 0.7], "b": [0.5, 0.7], "c": [0.4, 0.6]})
     assert found.best == "a"
     assert found.p_value("b") == 1
-    assert found.p_value("c") == 0
+    assert np.isnan(found.p_value("c"))
+    assert "0.000 " not in str(found)
+
+
+def test_small_p_values_are_not_printed_as_zero():
+    found = comparison({"a": [0.9, 0.9001, 0.9], "b": [0.5, 0.5, 0.5]})
+    assert 0 < found.p_value("b") < 0.0005
+    assert str(found).splitlines()[2].split()[3] == "<0.001"
 
 
 def test_one_split_tells_nothing_about_a_difference():
     found = comparison({"a": [0.5], "b": [0.4]})
     assert np.isnan(found.p_value("b"))
-    assert str(found).splitlines()[2].split()[:4] == ["b", "0.4000", "0.0000", "nan"]
+    assert str(found).splitlines()[2].split()[:4] == ["b", "0.4000", "–", "–"]
 
 
 def test_the_table_has_the_best_first(report):
@@ -189,7 +196,7 @@ def test_the_plot_shows_every_split_and_the_tables_deviation(report):
 
 def test_the_plot_without_matplotlib_says_what_to_install(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'likewise\[plots\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\S+\[plots\]'"):
         report.plot()
 
 

@@ -51,6 +51,37 @@ def test_a_dissimilarity_is_measured_by_ranks(X, labels):
     assert_allclose(lw.goodness(bent, X, y).margins, expected, atol=1e-12)
 
 
+def test_a_tie_counts_neither_for_nor_against():
+    D = np.ones((4, 4)) - np.eye(4)
+    assert_array_equal(lw.goodness("precomputed_distance", D, [0, 0, 1, 1]).margins, 0)
+
+
+@pytest.mark.parametrize("form", ["mean", "rank"])
+def test_weights_enter_the_means(rows, form, rng):
+    X, y = rows
+    weights = rng.integers(0, 4, 50).astype(float)
+    weights[:6] = 1
+    found = lw.goodness("naive", X, y, form=form, sample_weight=weights).margins
+    distances = np.sqrt(oracle.squared_distances(X, X))
+    if form == "mean":
+        expected = oracle.mean_margins(1 / (1 + distances), y, weights)
+    else:
+        expected = oracle.rank_margins(distances, y, weights)
+    assert_allclose(found, expected, atol=1e-12)
+    assert np.abs(lw.goodness("naive", X, y, form=form).margins - found).max() > 1e-3
+
+
+def test_the_goodness_of_an_ensemble_is_that_of_its_margins(rows):
+    X, y = rows
+    clf = lw.DBoost(n_rounds=20, random_state=0).fit(X, y)
+    found = lw.goodness(clf, X, y)
+    assert found.form == "ensemble"
+    assert_array_equal(found.margins, clf.margins(X, y))
+    assert found.epsilon(0) <= np.mean(clf.predict(X) != y)
+    with pytest.raises(ValueError, match="sample_weight was given, but an ensemble has weights"):
+        lw.goodness(clf, X, y, sample_weight=np.ones(50))
+
+
 def test_voting_over_random_pairs_errs_as_little_as_the_theory_says(rng):
     """With (4/γ²) ln(1/δ) pairs the error is at most ε + δ."""
     y = np.arange(400) % 2

@@ -104,7 +104,7 @@ def test_the_plot_draws_the_measures_against_k(report):
 
 def test_the_plot_without_matplotlib_says_what_to_install(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'likewise\[plots\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\S+\[plots\]'"):
         report.plot()
 
 

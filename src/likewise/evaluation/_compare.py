@@ -9,6 +9,7 @@ import numpy as np
 
 from likewise._progress import LongWork, show_progress
 from likewise._validation import check_same_length, take
+from likewise.evaluation._significance import corrected_p_value, p_value_text
 from likewise.evaluation._table import Table
 from likewise.exceptions import require_extra
 
@@ -45,22 +46,11 @@ class Comparison:
     def p_value_between(self, first: str, second: str) -> float:
         """Return the p-value of the difference between two estimators.
 
-        The paired t-test of Nadeau and Bengio (2003): splits share training rows, so the variance
-        of the mean difference is (1/n_splits + n_test/n_train) times that of a single split. NaN
-        where one split leaves no test.
+        By `corrected_p_value`; NaN where one split, or the same difference in every split, leaves
+        no test.
         """
-        from scipy.stats import t
-
         differences = self.scores[first] - self.scores[second]
-        mean, n = float(differences.mean()), len(differences)
-        if abs(mean) < 1e-12:
-            return 1.0
-        if n < 2:
-            return float("nan")
-        if np.allclose(differences, differences[0]):
-            return 0.0
-        variance = differences.var(ddof=1) * (1 / n + self.test_share.mean())
-        return float(2 * t.sf(abs(mean) / np.sqrt(variance), df=n - 1))
+        return corrected_p_value(differences, float(self.test_share.mean()))
 
     def table(self) -> Table:
         """Return a row for each estimator, best first."""
@@ -71,8 +61,8 @@ class Comparison:
                 (
                     name,
                     f"{values.mean():.4f}",
-                    f"{_deviation(values):.4f}",
-                    "best" if name == self.best else f"{self.p_value(name):.3f}",
+                    _deviation_text(values),
+                    "best" if name == self.best else p_value_text(self.p_value(name)),
                     f"{self.fit_seconds[name].mean():.3g}",
                     f"{self.predict_seconds[name].mean():.3g}",
                 )
@@ -211,6 +201,10 @@ def compare(
 
 def _deviation(values: np.ndarray) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else 0.0
+
+
+def _deviation_text(values: np.ndarray) -> str:
+    return f"{_deviation(values):.4f}" if len(values) > 1 else "–"
 
 
 def _score(

@@ -18,9 +18,11 @@ from likewise._validation import (
     sample_rows,
     take,
 )
+from likewise.classifiers import DBoost
 from likewise.exceptions import require_extra
 from likewise.metrics import sampling_error
 from likewise.similarities import Similarity, exact_scores, similarity_among, underlying_similarity
+from likewise.supervision import check_sample_weight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,9 +38,10 @@ class Goodness:
     ----------
     margins : ndarray of shape (n_rows,)
         NaN for a row that is the only one of its class.
-    form : {"mean", "rank"}
-        ``mean``: E[K(x′, x) | same label] − E[K(x′, x) | other label]. ``rank``: 2·P[d(x, x′) <
-        d(x, x″)] − 1, of x′ with the same label and x″ with another.
+    form : {"mean", "rank", "ensemble"}
+        ``mean``: E[K(x′, x) | same label] − E[K(x′, x) | other label]. ``rank``: E sgn(d(x, x″) −
+        d(x, x′)), of x′ with the same label and x″ with another: a tie counts 0. ``ensemble``:
+        `DBoost.margins`.
     error : float
         Bound, with probability 0.9, of a margin's error due to sampling x′; 0 if all rows were
         used.
@@ -105,6 +108,7 @@ def goodness(
     y: Any,
     *,
     form: str = "auto",
+    sample_weight: Any = None,
     sample_size: int = 5_000,
     random_state: Any = 0,
     verbose: bool = False,
@@ -113,18 +117,24 @@ def goodness(
 
     A similarity is strongly (ε, γ)-good if all but a share ε of the examples are on average more
     similar, by γ, to examples of their own class than to others (Balcan and Blum, 2006). A
-    distance is if P[d(x, x′) < d(x, x″)] is at least ½ + γ/2 (Wang, Yang and Feng, 2007).
+    distance is if E sgn(d(x, x″) − d(x, x′)) is at least γ (Wang, Yang and Feng, 2007). With
+    weights it is (ε, γ)-good if the same holds of weighted means.
 
     Parameters
     ----------
     similarity : {"naive", "ranked"}, str, Similarity, fitted learner or callable
         ``"naive"`` and ``"ranked"`` use the Euclidean distance, the latter ranked among the x′;
-        the rest is as in `likewise.as_similarity`.
+        the rest is as in `likewise.as_similarity`. For a fitted `DBoost` the margins are those of
+        its ensemble, whose curve is that of pseudo-goodness: a combination of pairs, not the
+        distance alone, reaches γ on all but a share ε of the examples.
     X : rows, or a list of objects
     y : array of labels
     form : {"auto", "mean", "rank"}, default="auto"
         ``rank`` depends only on the order of scores, not on their scale; auto uses it for a
         similarity with a distance.
+    sample_weight : array of shape (n_rows,), optional
+        Weight of x′ and x″ in the means; examples of weight zero are compared, but not compared
+        with.
     sample_size : int, default=5000
         Maximum number of examples x′ that each x is compared with, drawn at random.
         `Goodness.error` bounds the error.
@@ -146,12 +156,17 @@ def goodness(
     """
     form = check_choice(form, "form", ["auto", "mean", "rank"])
     check_whole_number(sample_size, "sample_size", minimum=2)
+    if isinstance(similarity, DBoost):
+        if sample_weight is not None:
+            raise ValueError("sample_weight was given, but an ensemble has weights of its own.")
+        return Goodness(similarity.margins(X, y), "ensemble", 0.0)
     compared = underlying_similarity(similarity)
     X = compared.check_queries(X, "X")
     if compared.takes == "matrix":
         check_square(X, "X")
     y = check_labels(y, "y", X, "X")
     classes, labels = check_classes(y)
+    weights = check_sample_weight(sample_weight, y)
     sizes = np.bincount(labels)
     if (sizes == 1).any():
         warnings.warn(
@@ -167,7 +182,7 @@ def goodness(
         form = "rank" if K.has_distance else "mean"
     with show_progress(verbose):
         measure = _rank_margins if form == "rank" else _mean_margins
-        margins = measure(K, X, items, labels, sampled)
+        margins = measure(K, X, items, labels, sampled, weights[sampled])
     # Both means are sampled, from values with a range of 2: half of the error probability each.
     errors = [
         2 * sampling_error(int(part), int(size)) for part, size in zip(kept, sizes, strict=True)
@@ -177,9 +192,17 @@ def goodness(
 
 
 def _mean_margins(
-    K: Similarity, X: Any, items: Any, labels: np.ndarray, sampled: np.ndarray
+    K: Similarity,
+    X: Any,
+    items: Any,
+    labels: np.ndarray,
+    sampled: np.ndarray,
+    weights: np.ndarray,
 ) -> np.ndarray:
-    """Return E[K(x′, x) | same label] − E[K(x′, x) | other label] of every row x, with x′ ≠ x."""
+    """Return E[K(x′, x) | same label] − E[K(x′, x) | other label] of every row x, with x′ ≠ x.
+
+    `weights` are those of the sampled rows x′.
+    """
     n, n_classes = len(labels), labels.max() + 1
     sums, own = np.zeros((n_classes, n)), np.zeros(n)
     lowest, highest = np.inf, -np.inf
@@ -188,9 +211,10 @@ def _mean_margins(
         for block in slices(len(sampled), size):
             rows = sampled[block]
             scores = K.score(take(X, rows), items).astype(np.float64, copy=False)
+            lowest, highest = min(lowest, scores.min()), max(highest, scores.max())
+            scores = scores * weights[block, None]
             np.add.at(sums, labels[rows], scores)
             own[rows] = scores[np.arange(len(rows)), rows]
-            lowest, highest = min(lowest, scores.min()), max(highest, scores.max())
             work.advance(len(rows))
     if lowest < -1 - 1e-6 or highest > 1 + 1e-6:
         warnings.warn(
@@ -198,20 +222,30 @@ def _mean_margins(
             "meaningful only for values in [-1, 1]: use 'ranked', 'naive' or form='rank'.",
             stacklevel=3,
         )
-    counts = np.bincount(labels[sampled], minlength=n_classes)
-    is_sampled = np.zeros(n, dtype=bool)
-    is_sampled[sampled] = True
+    totals = np.bincount(labels[sampled], weights, minlength=n_classes)
+    own_weights = np.zeros(n)
+    own_weights[sampled] = weights
     same = sums[labels, np.arange(n)] - own
-    n_same = counts[labels] - is_sampled
+    n_same = totals[labels] - own_weights
+    n_same[n_same < 1e-12 * totals[labels]] = 0  # rounding
     other = sums.sum(axis=0) - sums[labels, np.arange(n)]
-    with np.errstate(invalid="ignore"):  # 0/0 where a class has one row
-        return same / n_same - other / (len(sampled) - counts[labels])
+    with np.errstate(invalid="ignore", divide="ignore"):  # where a class has one row
+        means = np.where(n_same > 0, same / n_same, np.nan)
+        return np.asarray(means - other / (totals.sum() - totals[labels]))
 
 
 def _rank_margins(
-    K: Similarity, X: Any, items: Any, labels: np.ndarray, sampled: np.ndarray
+    K: Similarity,
+    X: Any,
+    items: Any,
+    labels: np.ndarray,
+    sampled: np.ndarray,
+    weights: np.ndarray,
 ) -> np.ndarray:
-    """Return 2·P[d(x, x′) < d(x, x″)] − 1 of every row x, with x′ ≠ x."""
+    """Return E sgn(d(x, x″) − d(x, x′)) of every row x, with x′ ≠ x.
+
+    `weights` are those of the sampled rows x′ and x″.
+    """
     margins = np.empty(len(labels))
     of_sampled, columns = labels[sampled], take(items, sampled)
     with LongWork("measuring goodness", total=len(labels), unit="rows") as work:
@@ -219,10 +253,14 @@ def _rank_margins(
             scores = exact_scores(K, take(X, np.arange(block.start, block.stop)), columns)
             for i, row in enumerate(range(block.start, block.stop)):
                 same = of_sampled == labels[row]
-                others = np.sort(scores[i, ~same])
-                of_class = scores[i, same & (sampled != row)]
-                nearer = np.searchsorted(others, of_class).sum()  # others that score below
-                n_pairs = len(others) * len(of_class)
-                margins[row] = 2 * nearer / n_pairs - 1 if n_pairs else np.nan
+                order = np.flatnonzero(~same)[np.argsort(scores[i, ~same])]
+                others = scores[i, order]
+                below = np.concatenate([[0.0], np.cumsum(weights[order])])
+                is_own = same & (sampled != row)
+                of_class, own_weights = scores[i, is_own], weights[is_own]
+                nearer = below[np.searchsorted(others, of_class)]
+                farther = below[-1] - below[np.searchsorted(others, of_class, side="right")]
+                total = below[-1] * own_weights.sum()
+                margins[row] = own_weights @ (nearer - farther) / total if total > 0 else np.nan
             work.advance(block.stop - block.start)
     return margins

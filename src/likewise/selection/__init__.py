@@ -1,8 +1,14 @@
 """Choose a learner: learners beside baselines and references, on rows they did not see."""
 
-from likewise.selection._families import FAMILIES, Family, family_named
-from likewise.selection._select import check_class_sizes, select
-from likewise.selection._selection import Selection, percent_text
+from likewise.selection._families import FAMILIES, Family
+from likewise.selection._regression_families import (
+    REGRESSION_FAMILIES,
+    families_of,
+    family_named,
+)
+from likewise.selection._scoring import REGRESSION_SCORINGS, SCORINGS, Scoring
+from likewise.selection._select import check_target, select
+from likewise.selection._selection import Selection
 from likewise.selection._triplet_selection import (
     KINDS,
     TripletSelection,
@@ -19,15 +25,19 @@ from likewise.selection._triplets import (
 __all__ = [
     "FAMILIES",
     "KINDS",
+    "REGRESSION_FAMILIES",
+    "REGRESSION_SCORINGS",
+    "SCORINGS",
     "TRIPLET_LEARNERS",
     "Family",
+    "Scoring",
     "Selection",
     "TripletLearner",
     "TripletSelection",
-    "check_class_sizes",
+    "check_target",
+    "families_of",
     "family_named",
     "judge_triplets",
-    "percent_text",
     "replace_nan",
     "select",
     "select_triplets",

@@ -1,4 +1,4 @@
-"""The result of comparing families on labeled rows: scores, the choice, and the verdict."""
+"""The result of comparing families on a table: scores, the choice, and the verdict."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise.evaluation import Comparison, Table
+from likewise._validation import sample_rows, take
+from likewise.evaluation import Comparison, Table, corrected_p_value, holm, p_value_text
 from likewise.selection._families import Family, Settings
-from likewise.selection._split import Split, limit_to_rows
+from likewise.selection._scoring import REGRESSION_SCORINGS, Predicted, Scoring, recalls
+from likewise.selection._split import limit_to_rows
+from likewise.selection._stage import Outcome, best_outcome
+from likewise.selection._verdict import MIN_SPLITS, Nested, judge
 from likewise.tables import Columns, TableModel
+
+_MAX_CLASSES = 12  # whose recall is shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,31 +30,41 @@ class Selection:
     Attributes
     ----------
     rows : list of dict
-        For each family ``name``, ``kind``, ``mean``, ``deviation``, ``scores`` (one for each outer
-        split), ``settings`` and ``chosen``, best first.
+        For each family ``name``, ``kind``, ``inner`` (the mean inner score, which decides),
+        ``mean`` and ``deviation`` of the outer ``scores`` (one for each split; no deviation from
+        fewer than three), ``p`` (of the difference to the choice, adjusted for the number of
+        families), ``recall`` by class or, for numbers, ``measures`` (R² and mean absolute error),
+        ``n_rows`` it was compared on, ``settings`` and ``chosen``. Best first; families that were
+        left out before the last stage follow.
     family : Family
-        The choice: the family with the best inner scores among those that leave a similarity.
+        The choice: the family with the best inner score among those that leave a similarity.
     settings : mapping
         Its settings.
+    scoring : Scoring
     nested : ndarray of shape (n_splits,)
-        Accuracy of the family that would have been chosen in each outer split: an unbiased
-        estimate for the choice.
-    predictions : (labels, predicted labels)
+        Score of the family that would have been chosen in each outer split: an unbiased estimate
+        for the choice.
+    predictions : (target, predictions)
         Of the outer test rows, by those choices.
     comparison : Comparison
-        The outer scores, with times and paired tests.
+        The outer scores of the last stage, with times and paired tests; higher is better.
     verdict : str
         Whether a learned similarity is worth it, with the figures.
     notes : tuple of str
-        Limits of the comparison, such as families left out.
+        How it was measured, and the limits of the comparison, such as families left out.
     columns : Columns
         As given; the scale is that of `settings`.
     seed : int
+    n_rows : int
+        Of the last stage.
+    n_fit_rows : int or None
+        Number of rows that can be fitted within the budget; None for all.
     """
 
     rows: list[dict[str, Any]]
     family: Family
     settings: Settings
+    scoring: Scoring
     nested: np.ndarray
     predictions: tuple[np.ndarray, np.ndarray]
     comparison: Comparison
@@ -56,6 +72,8 @@ class Selection:
     notes: tuple[str, ...]
     columns: Columns
     seed: int
+    n_rows: int
+    n_fit_rows: int | None = None
 
     @property
     def chosen(self) -> str:
@@ -64,13 +82,43 @@ class Selection:
 
     @property
     def expectation(self) -> str:
-        """The accuracy to expect of the choice, in a sentence."""
-        n = len(self.nested)
-        how = "one split, not cross-validated" if n == 1 else f"nested cross-validation, {n} splits"
-        return f"Expected accuracy of the choice: {self.nested.mean():.4f} ({how})."
+        """The score to expect of the choice, in a sentence."""
+        n, n_rows = len(self.nested), len(self.predictions[0])
+        how = f"nested cross-validation, {n} splits, {n_rows} held-out rows"
+        if n == 1:
+            how = f"one split of {n_rows} held-out rows, not cross-validated"
+        score = self.scoring.cell(float(self.nested.mean()))
+        return f"Expected {self.scoring.title} of the choice: {score} ({how})."
 
-    def fit(self, rows: Any, labels: Any, *, target: str | None = None) -> TableModel:
-        """Fit the choice on a whole table."""
+    @property
+    def reason(self) -> str:
+        """Why the choice was chosen, in a sentence."""
+        inner = self.scoring.cell(next(row["inner"] for row in self.rows if row["chosen"]))
+        return (
+            f"Chosen: {self.family.title} ({describe_settings(self.settings)}); its "
+            f"inner {self.scoring.title}, {inner}, is the best of those that may be chosen."
+        )
+
+    def fit(
+        self, rows: Any, labels: Any, *, target: str | None = None, all_rows: bool = False
+    ) -> TableModel:
+        """Fit the choice on a whole table.
+
+        Parameters
+        ----------
+        rows, labels : as in `select`
+        target : str, optional
+            Name of the column of the labels.
+        all_rows : bool, default=False
+            Fit all rows also where that takes longer than the budget (see `n_fit_rows`).
+        """
+        labels = np.asarray(labels)
+        if self.n_fit_rows is not None and not all_rows:
+            numbers = None
+            if labels.dtype.kind != "f":
+                numbers = np.unique(labels, return_inverse=True)[1]
+            used = sample_rows(len(labels), self.n_fit_rows, labels=numbers, random_state=self.seed)
+            rows, labels = take(rows, used), labels[used]
         columns = clone(self.columns).set_params(scale=self.settings["scale"]).fit(rows)
         estimator = limit_to_rows(self.family.estimator(self.settings, self.seed), len(labels))
         with warnings.catch_warnings():
@@ -78,44 +126,104 @@ class Selection:
             estimator.fit(columns.transform(rows), labels)
         return TableModel(columns, estimator, target=target)
 
+    @property
+    def task(self) -> str:
+        """What is predicted: "classification" or "regression"."""
+        return "regression" if self.predictions[0].dtype.kind == "f" else "classification"
+
+    @property
+    def recall(self) -> dict[str, float]:
+        """Recall of each class by the choice; empty for numbers."""
+        truth, predicted = self.predictions
+        return recalls(predicted, truth) if self.task == "classification" else {}
+
     def table(self) -> Table:
         """Return a row for each family, best first."""
+        has_stages = len({row["n_rows"] for row in self.rows}) > 1
+        heads = ["", "kind", "inner", self.scoring.title, "deviation"]
+        heads += ["lowest recall"] if self.recall else [self._other_measure.title]
+        heads += ["p against choice", *(["rows"] if has_stages else []), "fit s", "settings"]
+        return Table(heads, [self._cells(row, has_stages) for row in self.rows])
+
+    @property
+    def _other_measure(self) -> Scoring:
+        """The measure of numbers that is not the scoring."""
+        return next(s for s in REGRESSION_SCORINGS.values() if s.name != self.scoring.name)
+
+    def _cells(self, row: Mapping[str, Any], has_stages: bool) -> list[str]:
+        p = float("nan") if row["p"] is None else row["p"]
+        return [
+            f"{row['name']}{' *' if row['chosen'] else ''}",
+            row["kind"],
+            self.scoring.cell(row["inner"]),
+            self.scoring.cell(row["mean"]),
+            "–" if row["deviation"] is None else self.scoring.cell(row["deviation"]),
+            self._other_cell(row),
+            "choice" if row["chosen"] else p_value_text(p),
+            *([f"{row['n_rows']:,}"] if has_stages else []),
+            f"{row['fit_seconds']:.3g}",
+            describe_settings(row["settings"]),
+        ]
+
+    def _other_cell(self, row: Mapping[str, Any]) -> str:
+        if self.recall:
+            return f"{min(row['recall'].values()):.3f}"
+        return self._other_measure.cell(row["measures"][self._other_measure.name])
+
+    def tables(self) -> list[Table]:
+        """Return the tables to show: the families, and the recall of each class."""
+        return [self.table(), *([self.recall_table()] if self.recall else [])]
+
+    def recall_table(self) -> Table:
+        """Return the recall of each class by the choice; of many classes the lowest."""
+        truth = self.predictions[0]
+        counts = {str(name): int(np.count_nonzero(truth == name)) for name in np.unique(truth)}
+        shown = list(self.recall)
+        others = []
+        if len(shown) > _MAX_CLASSES:
+            by_recall = sorted(shown, key=lambda name: self.recall[name])
+            shown, others = by_recall[:_MAX_CLASSES], by_recall[_MAX_CLASSES:]
+        groups = [*((name, [name]) for name in shown)]
+        groups += [(f"{len(others)} others", others)] if others else []
         return Table(
-            ("", "kind", "accuracy", "deviation", "p against best", "fit s", "settings"),
+            ("class", "held-out rows", "share", "recall"),
             [
                 (
-                    f"{row['name']}{' *' if row['chosen'] else ''}",
-                    row["kind"],
-                    f"{row['mean']:.4f}",
-                    f"{row['deviation']:.4f}",
-                    "best" if place == 0 else _p_value_text(self.comparison.p_value(row["name"])),
-                    f"{self.comparison.fit_seconds[row['name']].mean():.3g}",
-                    describe_settings(row["settings"]),
+                    title,
+                    str(n := sum(counts[name] for name in names)),
+                    f"{n / len(truth):.3f}",
+                    f"{np.mean([self.recall[name] for name in names]):.3f}",
                 )
-                for place, row in enumerate(self.rows)
+                for title, names in groups
             ],
         )
 
     def summary(self) -> list[str]:
         """Return the lines to read below the table."""
-        settings = describe_settings(self.settings)
-        chosen = f"Chosen: {self.family.title} ({settings}), marked *."
-        return [chosen, self.expectation, self.verdict, *self.notes]
+        return [f"* {self.reason}", self.expectation, self.verdict, *self.notes]
 
     def as_json(self) -> dict[str, Any]:
         """Return the selection as JSON values."""
+        truth, predicted = self.predictions
+        measures = {"accuracy": float(np.mean(truth == predicted)), "recall": self.recall}
+        if self.task == "regression":
+            measures = _measures(predicted, truth)
         return {
+            "task": self.task,
             "rows": self.rows,
             "chosen": self.chosen,
             "settings": dict(self.settings),
-            "accuracy": float(self.nested.mean()),
+            "scoring": self.scoring.name,
+            "score": float(self.nested.mean()),
             "nested_scores": self.nested.tolist(),
+            **measures,
+            "n_rows": self.n_rows,
             "verdict": self.verdict,
             "notes": list(self.notes),
         }
 
     def __str__(self) -> str:
-        return "\n".join([str(self.table()), *self.summary()])
+        return "\n".join([*map(str, self.tables()), *self.summary()])
 
 
 def describe_settings(settings: Mapping[str, Any]) -> str:
@@ -124,115 +232,108 @@ def describe_settings(settings: Mapping[str, Any]) -> str:
 
 
 def conclude(
-    splits: list[Split],
-    families: Sequence[Family],
-    selectable: Sequence[Family],
-    notes: list[str],
+    finalists: Sequence[Outcome],
+    eliminated: Sequence[Outcome],
+    truths: Sequence[np.ndarray],
+    eliminated_truths: Mapping[str, Sequence[np.ndarray]],
+    test_share: np.ndarray,
+    selectable: Sequence[str],
+    scoring: Scoring,
+    notes: Sequence[str],
     columns: Columns,
     seed: int,
+    n_fit_rows: int | None = None,
 ) -> Selection:
-    """Return the selection that the splits lead to, chosen among `selectable` families."""
-    inner = {family.name: _mean_inner_scores(splits, family) for family in families}
-    places = {
-        name: max(scores, key=lambda place, s=scores: (s[place], -place), default=0)  # type: ignore[misc]
-        for name, scores in inner.items()
-    }
-    best_inner = {name: max(scores.values(), default=0.0) for name, scores in inner.items()}
-    chosen = _best_of(selectable, best_inner)
-    picks = [(s, _best_of(selectable, s.best_inner_scores(selectable))) for s in splits]
-    scores = {family.title: np.array([s.accuracy(family) for s in splits]) for family in families}
-    comparison = Comparison(
-        scores,
-        {f.title: np.array([s.fit_seconds[f.name] for s in splits]) for f in families},
-        {f.title: np.array([s.predict_seconds[f.name] for s in splits]) for f in families},
-        np.array([s.test_share for s in splits]),
-        "accuracy",
-    )
+    """Return the selection that outcomes lead to.
+
+    Parameters
+    ----------
+    finalists : outcomes of the last stage
+    eliminated : outcomes of families that did not reach it
+    truths : targets of the test rows of the last stage, one array for each split
+    eliminated_truths : the same of each eliminated family, by name
+    test_share : ndarray of shape (n_splits,)
+        Number of test rows per training row in the last stage.
+    selectable : names of the families that may be chosen
+    scoring, notes, columns, seed, n_fit_rows : of the selection
+    """
+    allowed = [o for o in finalists if o.family.name in selectable]
+    chosen = best_outcome(allowed, scoring)
+    choice = Nested.among(allowed, scoring)
+    share = float(test_share.mean())
+    others = [o for o in finalists if o is not chosen]
+    raw = [_p_value(choice.scores - o.scores, share) for o in others]
+    adjusted = {o.family.name: p for o, p in zip(others, holm(raw), strict=True)}
     rows = [
-        {
-            "name": family.title,
-            "kind": family.kind,
-            "mean": float(scores[family.title].mean()),
-            "deviation": float(scores[family.title].std(ddof=1)) if len(splits) > 1 else 0.0,
-            "scores": scores[family.title].tolist(),
-            "settings": dict(family.grid[places[family.name]]),
-            "chosen": family is chosen,
-        }
-        for family in families
+        *_ranked(
+            [_row(o, truths, adjusted.get(o.family.name), chosen) for o in finalists], scoring
+        ),
+        *_ranked(
+            [_row(o, eliminated_truths[o.family.name], None, chosen) for o in eliminated], scoring
+        ),
     ]
-    rows.sort(key=lambda row: -row["mean"])
     return Selection(
         rows,
-        chosen,
-        chosen.grid[places[chosen.name]],
-        np.array([s.accuracy(pick) for s, pick in picks]),
-        (
-            np.concatenate([s.y_test for s in splits]),
-            np.concatenate([s.predicted[pick.name] for s, pick in picks]),
+        chosen.family,
+        chosen.settings,
+        scoring,
+        choice.scores,
+        (np.concatenate(truths), choice.predictions),
+        Comparison(
+            {o.family.title: scoring.sign * o.scores for o in finalists},
+            {o.family.title: o.fit_seconds for o in finalists},
+            {o.family.title: o.predict_seconds for o in finalists},
+            test_share,
+            f"neg_{scoring.name}" if scoring.lower_is_better else scoring.name,
         ),
-        comparison,
-        verdict_on(rows, comparison),
+        judge(finalists, chosen, choice, np.concatenate(truths), share, scoring),
         tuple(notes),
         columns,
         seed,
+        chosen.n_rows,
+        n_fit_rows,
     )
 
 
-def verdict_on(rows: Sequence[Mapping[str, Any]], comparison: Comparison) -> str:
-    """Say whether a learned similarity beats the best baseline, and whether a reference beats both.
-
-    `rows` are those of a `Selection`, best first.
-    """
-    best = {row["kind"]: row for row in reversed(rows)}
-    learned, baseline, reference = map(best.get, ("learned", "baseline", "reference"))
-    sentences = []
-    if learned and baseline:
-        gain = 100 * (learned["mean"] - baseline["mean"])
-        figures = (
-            f"{learned['name']} classifies {percent_text(learned)} of unseen rows correctly and "
-            f"{baseline['name']}, the best without learning, {percent_text(baseline)}"
-        )
-        if gain > 0:
-            doubt = _significance(learned, baseline, comparison)
-            sentences.append(f"{figures}: a gain of {gain:.1f} percentage points{doubt}.")
-        else:
-            sentences.append(f"A learned similarity does not help here: {figures}.")
-    ours = max(filter(None, (learned, baseline)), key=lambda row: row["mean"], default=None)
-    if ours and reference and reference["mean"] > ours["mean"]:
-        sentences.append(
-            f"If you only need classes, {reference['name']} is better: {percent_text(reference)} "
-            f"against {percent_text(ours)}{_significance(reference, ours, comparison)}."
-        )
-    return " ".join(sentences)
+def _row(
+    outcome: Outcome, truths: Sequence[np.ndarray], p: float | None, chosen: Outcome
+) -> dict[str, Any]:
+    truth, predicted = np.concatenate(truths), np.concatenate(outcome.predictions)
+    scores = outcome.scores
+    return {
+        "name": outcome.family.title,
+        "kind": outcome.family.kind,
+        "inner": outcome.mean_inner,
+        "mean": float(scores.mean()),
+        "deviation": float(scores.std(ddof=1)) if len(scores) >= MIN_SPLITS else None,
+        "scores": scores.tolist(),
+        "p": None if p is None or np.isnan(p) else float(p),
+        **(
+            {"measures": _measures(predicted, truth)}
+            if truth.dtype.kind == "f"
+            else {"recall": recalls(predicted, truth)}
+        ),
+        "n_rows": outcome.n_rows,
+        "fit_seconds": float(outcome.fit_seconds.mean()),
+        "settings": dict(outcome.settings),
+        "chosen": outcome is chosen,
+    }
 
 
-def percent_text(row: Mapping[str, Any]) -> str:
-    """Return the accuracy of a row of a `Selection` in percent, with its deviation."""
-    deviation = f"\u00a0±\u00a0{100 * row['deviation']:.1f}" if row["deviation"] else ""
-    return f"{100 * row['mean']:.1f}{deviation}\u00a0%"
+def _measures(predicted: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
+    """Return R² and mean absolute error on the test rows of all splits."""
+    return {
+        name: scoring.measure(Predicted(predicted), truth)
+        for name, scoring in REGRESSION_SCORINGS.items()
+    }
 
 
-def _significance(
-    better: Mapping[str, Any], other: Mapping[str, Any], comparison: Comparison
-) -> str:
-    """Return the part of a sentence on whether a difference is significant at 5 %."""
-    p = comparison.p_value_between(better["name"], other["name"])
-    if np.isnan(p):
-        return ", which one split cannot tell from chance"
-    return f" (p = {p:.3f})" if p < 0.05 else f", not more than chance can explain (p = {p:.2f})"
+def _ranked(rows: list[dict[str, Any]], scoring: Scoring) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: (-row["n_rows"], -scoring.sign * row["mean"]))
 
 
-def _p_value_text(p: float) -> str:
-    return "–" if np.isnan(p) else f"{p:.3f}"
-
-
-def _mean_inner_scores(splits: list[Split], family: Family) -> dict[int, float]:
-    """Return the mean inner score of the settings that every split tried."""
-    tried = [split.inner_scores.get(family.name, {}) for split in splits]
-    common = set.intersection(*(set(scores) for scores in tried))
-    return {place: float(np.mean([scores[place] for scores in tried])) for place in sorted(common)}
-
-
-def _best_of(families: Sequence[Family], scores: Mapping[str, float]) -> Family:
-    """Return the best family; of equals the first, which is the simplest."""
-    return max(families, key=lambda family: scores[family.name])
+def _p_value(differences: np.ndarray, test_share: float) -> float:
+    """Return the corrected p-value; NaN from fewer than three splits."""
+    if len(differences) < MIN_SPLITS:
+        return float("nan")
+    return corrected_p_value(differences, test_share)

@@ -1,151 +1,205 @@
 """One outer split of a comparison: settings are searched inside it and scored outside."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from likewise._compilation import clock
 from likewise._progress import LongWork
 from likewise._validation import n_rows, take
 from likewise.selection._families import Family, Settings
+from likewise.selection._folds import NEVER_TESTED, assign_folds
+from likewise.selection._scoring import Predicted, Scoring, predict
 from likewise.tables import Columns
 
-_INNER_SPLITS = 3
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The table and how predictions of it are scored.
+
+    Attributes
+    ----------
+    rows : frame, array or CSR
+    target : ndarray of shape (n_rows,)
+    strata : ndarray of shape (n_rows,)
+        Classes, or ranges of numbers, that have equal shares in all splits.
+    groups : ndarray of shape (n_rows,)
+        Rows of one group are never on both sides of a split.
+    columns : Columns
+    scales : set of str
+        Those of all settings.
+    scoring : Scoring
+    seed : int
+    """
+
+    rows: Any
+    target: np.ndarray
+    strata: np.ndarray
+    groups: np.ndarray
+    columns: Columns
+    scales: frozenset[str]
+    scoring: Scoring
+    seed: int
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """The classes in order; None for numbers."""
+        return None if self.target.dtype.kind == "f" else np.unique(self.target)
 
 
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A family in one outer split.
+
+    Attributes
+    ----------
+    inner : dict of int to float
+        The inner score of each setting that was tried, by its place in the grid.
+    place : int
+        The setting with the best inner score, with which the test rows were predicted.
+    predicted : Predicted
+    fit_seconds, predict_seconds : float
+    """
+
+    inner: dict[int, float]
+    place: int
+    predicted: Predicted
+    fit_seconds: float
+    predict_seconds: float
+
+
+class Stopped(Exception):
+    """The time is over, or Ctrl-C was pressed."""
+
+
+@dataclass(eq=False)
 class Split:
     """One outer split: inner scores of settings, and predictions for the test rows.
 
     Parameters
     ----------
-    rows, labels : the whole table
+    problem : Problem
     train, test : row numbers
-    columns : Columns
-        Fitted here on the training rows alone, once for all `scales`.
-    scales : scales of the settings
-    seed : int
-    work : LongWork
-
-    Attributes
-    ----------
-    inner_scores : dict
-        Of each family, the mean inner score of each setting by its place in the grid.
-    predicted, fit_seconds, predict_seconds : dict
-        Of each family that was scored.
+    n_inner : int
+        Number of inner splits; with one, a quarter of the training rows is the inner test part.
+    keep : bool
+        Keep the encoded rows for the next family. Without it, memory holds one split at a time.
     """
 
-    def __init__(
+    problem: Problem
+    train: np.ndarray
+    test: np.ndarray
+    n_inner: int
+    keep: bool
+    _parts: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False)
+    _inner: list[tuple[np.ndarray, np.ndarray]] | None = field(default=None, init=False)
+
+    @property
+    def truth(self) -> np.ndarray:
+        """The target of the test rows."""
+        return self.problem.target[self.test]
+
+    @property
+    def test_share(self) -> float:
+        """Number of test rows per training row."""
+        return len(self.test) / len(self.train)
+
+    def try_setting(
         self,
-        rows: Any,
-        labels: np.ndarray,
-        train: np.ndarray,
-        test: np.ndarray,
-        columns: Columns,
-        scales: Iterable[str],
-        seed: int,
+        family: Family,
+        place: int,
+        before: Trial | None,
         work: LongWork,
-    ) -> None:
-        self.y_train, self.y_test = labels[train], labels[test]
-        self.test_share = len(test) / len(train)
-        training_rows, test_rows = take(rows, train), take(rows, test)
-        self._parts: Mapping[str, tuple[Any, Any]] = {
-            scale: (fitted.transform(training_rows), fitted.transform(test_rows))
-            for scale, fitted in columns.fit_scales(training_rows, scales).items()
-        }
-        self._seed, self._work = seed, work
-        self._inner = list(_inner_splits(self.y_train, seed))
-        self.inner_scores: dict[str, dict[int, float]] = {}
-        self.predicted: dict[str, np.ndarray] = {}
-        self.fit_seconds: dict[str, float] = {}
-        self.predict_seconds: dict[str, float] = {}
-        self.seconds = 0.0
+        stop: Callable[[], bool],
+    ) -> Trial:
+        """Return a trial with one more setting; the best is fitted and predicts the test rows.
 
-    def run(
-        self, families: Sequence[Family], until: float, cutoff: float | None = None
-    ) -> list[Family]:
-        """Search settings until `until`, score each family outside, and return those scored.
-
-        Every family tries its first setting in any case. With `cutoff`, only families that start
-        before it do; after Ctrl-C what was searched is still scored, so that the first split
-        always has a result.
+        Parameters
+        ----------
+        family : Family
+        place : int
+            Of the setting in the grid.
+        before : Trial or None
+            Of the settings before it.
+        work : LongWork
+        stop : callable
+            Checked after each fit; if it returns True, `Stopped` is raised.
         """
-        started = clock()
-        self._search(families, until, cutoff)
-        scored = []
-        for family in families:
-            late = self._work.interrupted or (cutoff is not None and clock() > cutoff)
-            if family.name in self.inner_scores or not (_is_searched(family) or late):
-                if self._work.interrupted and cutoff is None:
-                    break
-                self._score_outside(family)
-                scored.append(family)
-        self.seconds = clock() - started
-        return scored
-
-    def _search(self, families: Sequence[Family], until: float, cutoff: float | None) -> None:
-        for place in range(max(len(family.grid) for family in families)):
-            for family in families:
-                if place >= len(family.grid) or not _is_searched(family):
-                    continue
-                if place > 0 and clock() > until:
-                    return
-                if self.inner_scores and cutoff is not None and clock() > cutoff:
-                    return
-                score = self._inner_score(family, family.grid[place])
-                if self._work.interrupted:
-                    return
-                self.inner_scores.setdefault(family.name, {})[place] = score
-
-    def best_setting(self, family: Family) -> int:
-        """Return the place of the setting with the best inner score; the first of equals."""
-        scores = self.inner_scores.get(family.name, {0: 0.0})
-        return max(scores, key=lambda place: (scores[place], -place))
-
-    def best_inner_scores(self, families: Sequence[Family]) -> dict[str, float]:
-        """Return the best inner score of each family."""
-        return {f.name: max(self.inner_scores.get(f.name, {0: 0.0}).values()) for f in families}
-
-    def accuracy(self, family: Family) -> float:
-        """Return the accuracy of a scored family on the test rows."""
-        return float(np.mean(self.predicted[family.name] == self.y_test))
-
-    def _inner_score(self, family: Family, settings: Settings) -> float:
-        X = self._parts[settings["scale"]][0]
+        settings = family.grid[place]
+        X_train, X_test = self._encoded(settings["scale"])
+        y_train = self.problem.target[self.train]
         scores = []
-        for train, test in self._inner:
-            estimator = limit_to_rows(family.estimator(settings, self._seed), len(train))
-            with _threads(family):
-                fitted = estimator.fit(take(X, train), self.y_train[train])
-                predicted = fitted.predict(take(X, test))
-            scores.append(np.mean(predicted == self.y_train[test]))
-            self._work.advance()
-            if self._work.interrupted:
-                break
-        return float(np.mean(scores))
-
-    def _score_outside(self, family: Family) -> None:
-        settings = family.grid[self.best_setting(family)]
-        X_train, X_test = self._parts[settings["scale"]]
+        for train, test in self._inner_splits():
+            fitted = self._fitted(family, settings, take(X_train, train), y_train[train])
+            scores.append(self._score(fitted, family, take(X_train, test), y_train[test]))
+            _advance(work, stop)
+        inner = {
+            **(before.inner if before else {}),
+            place: float(np.mean(scores)) if scores else 0.0,
+        }
+        best = max(inner, key=lambda tried: (self.problem.scoring.sign * inner[tried], -tried))
+        if before is not None and best == before.place:
+            return Trial(inner, best, before.predicted, before.fit_seconds, before.predict_seconds)
         started = clock()
-        estimator = limit_to_rows(family.estimator(settings, self._seed), n_rows(X_train))
+        fitted = self._fitted(family, settings, X_train, y_train)
+        between = clock()
         with _threads(family):
-            fitted = estimator.fit(X_train, self.y_train)
-            between = clock()
-            self.predicted[family.name] = fitted.predict(X_test)
-        self.fit_seconds[family.name] = between - started
-        self.predict_seconds[family.name] = clock() - between
-        self._work.advance()
+            predicted = predict(fitted, X_test, self.problem.scoring, self.problem.classes)
+        ended = clock()
+        _advance(work, stop)
+        return Trial(inner, best, predicted, between - started, ended - between)
+
+    def _encoded(self, scale: str) -> tuple[Any, Any]:
+        """Return training and test rows as numbers; columns are fitted on the training rows."""
+        if scale in self._parts:
+            return self._parts[scale]
+        problem = self.problem
+        scales: Iterable[str] = problem.scales if self.keep else (scale,)
+        training_rows, test_rows = take(problem.rows, self.train), take(problem.rows, self.test)
+        parts = {
+            name: (fitted.transform(training_rows), fitted.transform(test_rows))
+            for name, fitted in problem.columns.fit_scales(training_rows, scales).items()
+        }
+        if self.keep:
+            self._parts = parts
+        return parts[scale]
+
+    def _inner_splits(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        if self._inner is None:
+            problem = self.problem
+            groups = problem.groups[self.train]
+            n_folds = self.n_inner if self.n_inner > 1 else 4
+            folds = assign_folds(problem.strata[self.train], groups, n_folds, problem.seed)
+            last = folds.max() if self.n_inner > 1 else 0
+            self._inner = [
+                (np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(last + 1)
+            ]
+        return iter(self._inner)
+
+    def _fitted(self, family: Family, settings: Settings, X: Any, y: np.ndarray) -> Any:
+        estimator = limit_to_rows(family.estimator(settings, self.problem.seed), n_rows(X))
+        with _threads(family):
+            return estimator.fit(X, y)
+
+    def _score(self, fitted: Any, family: Family, X: Any, y: np.ndarray) -> float:
+        with _threads(family):
+            predicted = predict(fitted, X, self.problem.scoring, self.problem.classes)
+        return self.problem.scoring.measure(predicted, y)
 
 
-def max_fits(families: Sequence[Family], n_splits: int) -> int:
-    """Return the largest number of fits that the splits can need."""
-    return n_splits * sum(
-        len(family.grid) * (_INNER_SPLITS if _is_searched(family) else 0) + 1 for family in families
-    )
+def outer_splits(
+    problem: Problem, used: np.ndarray, folds: np.ndarray, n_inner: int, keep: bool
+) -> list[Split]:
+    """Return the splits of the rows `used`, of which `folds` says where each is a test row."""
+    return [
+        Split(problem, used[folds != k], used[folds == k], n_inner, keep)
+        for k in range(folds.max() + 1)
+        if k != NEVER_TESTED
+    ]
 
 
 def limit_to_rows(estimator: Any, n_training: int) -> Any:
@@ -157,19 +211,12 @@ def limit_to_rows(estimator: Any, n_training: int) -> Any:
     return estimator
 
 
-def _is_searched(family: Family) -> bool:
-    """Tell whether inner scores are needed: to choose a setting, or to choose the family."""
-    return family.searchable or len(family.grid) > 1
+def _advance(work: LongWork, stop: Callable[[], bool]) -> None:
+    work.advance()
+    if stop():
+        raise Stopped
 
 
 def _threads(family: Family) -> Any:
     """Limit references to one thread: their busy-waiting threads can block each other for long."""
     return threadpool_limits(limits=1) if family.kind == "reference" else nullcontext()
-
-
-def _inner_splits(labels: np.ndarray, seed: int) -> Iterable[Any]:
-    n_splits = min(_INNER_SPLITS, int(np.unique(labels, return_counts=True)[1].min()))
-    if n_splits < 2:  # a class with one training row cannot be stratified
-        return ShuffleSplit(1, test_size=0.3, random_state=seed).split(labels)
-    splitter = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
-    return splitter.split(np.zeros(len(labels)), labels)

@@ -63,6 +63,10 @@ class TripletSelection:
             ],
         )
 
+    def tables(self) -> list[Table]:
+        """Return the tables to show."""
+        return [self.table()]
+
     def summary(self) -> list[str]:
         """Return the lines to read below the table."""
         return [self.verdict, *self.notes]
