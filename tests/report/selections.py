@@ -2,36 +2,46 @@
 
 import numpy as np
 
-from likewise.evaluation import Comparison
-from likewise.selection import Family, Selection
-from likewise.selection._selection import verdict_on
+from likewise.selection import SCORINGS, Family
+from likewise.selection._selection import conclude
+from likewise.selection._stage import Outcome
 from likewise.tables import Columns
 
 
-def selection_of(scores, chosen, predictions, notes=()):
-    """Return a selection of ``{name: (kind, scores)}``, of which `chosen` was chosen."""
-    values = {name: np.asarray(of, dtype=float) for name, (_, of) in scores.items()}
-    seconds = {name: np.ones(len(of)) for name, of in values.items()}
-    n = len(next(iter(values.values())))
-    comparison = Comparison(values, seconds, seconds, np.full(n, 1 / max(n - 1, 1)), "accuracy")
-    rows = [
-        {
-            "name": name,
-            "kind": kind,
-            "mean": float(values[name].mean()),
-            "deviation": float(values[name].std(ddof=1)) if n > 1 else 0.0,
-            "scores": values[name].tolist(),
-            "settings": {"scale": "none"},
-            "chosen": name == chosen,
-        }
-        for name, (kind, _) in scores.items()
+def outcome_of(name, kind, scores, predictions, *, inner=None, n_rows=100):
+    """Return the outcome of a family with these outer scores; inner ones are the same."""
+    scores = np.asarray(scores, dtype=float)
+    inner = scores if inner is None else np.asarray(inner, dtype=float)
+    family = Family(
+        name.lower(), name, kind, "", lambda settings, seed: None, ({},),
+        is_constant=name == "majority class",
+    )  # fmt: skip
+    return Outcome(
+        family,
+        {"scale": "none"},
+        inner,
+        float(inner.mean()),
+        scores,
+        predictions,
+        np.ones(len(scores)),
+        np.ones(len(scores)),
+        n_rows,
+    )
+
+
+def selection_of(scores, chosen, predictions, notes=(), scoring="accuracy", inner=None):
+    """Return a selection of ``{name: (kind, scores)}``, of which `chosen` was chosen.
+
+    `predictions` are the labels and the predictions of all test rows, the same for all families;
+    `inner` gives inner scores that differ from the outer ones.
+    """
+    n = len(next(iter(scores.values()))[1])
+    truth, predicted = (np.array_split(np.asarray(labels), n) for labels in predictions)
+    outcomes = [
+        outcome_of(name, kind, of, predicted, inner=(inner or {}).get(name))
+        for name, (kind, of) in scores.items()
     ]
-    rows.sort(key=lambda row: -row["mean"])
-    kind = scores[chosen][0]
-    family = Family(chosen.lower(), chosen, kind, "", lambda settings, seed: None, ({},))
-    truth, predicted = (np.asarray(labels) for labels in predictions)
-    verdict = verdict_on(rows, comparison)
-    return Selection(
-        rows, family, {"scale": "none"}, values[chosen], (truth, predicted), comparison, verdict,
-        tuple(notes), Columns(), 0,
+    return conclude(
+        outcomes, [], truth, {}, np.full(n, 1 / max(n - 1, 1)), [chosen.lower()],
+        SCORINGS[scoring], list(notes), Columns(), 0,
     )  # fmt: skip

@@ -5,6 +5,7 @@ Screenshots are kept in ``results/``.
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_it_opens_without_errors_or_requests_and_shows_its_plots(browser, digits
         assert opened.troubles == []
         assert opened.asked_elsewhere() == []
         plots = opened.page.locator("figure svg.plot").all()
-        assert len(plots) == 6  # curve, goodness, two maps, matrix, pixels
+        assert len(plots) == 11  # curve, goodness, two maps, two planes, pixels, four directions
         for plot in [*plots, *opened.page.locator("td.interval svg").all()]:
             assert plot.is_visible()
             box = plot.bounding_box()
@@ -105,6 +106,90 @@ def test_every_plot_has_ink_of_its_own(browser, digits, tmp_path):
                 pixels = imread(path)[..., :3].reshape(-1, 3)
                 commonest = np.median(pixels, axis=0)
                 assert (np.abs(pixels - commonest).max(axis=1) > 0.2).mean() > 0.004
+
+
+OVERLAPS = """() => {
+  const found = [];
+  for (const svg of document.querySelectorAll('svg')) {
+    const frame = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll('text')].map(e => [e, e.getBoundingClientRect()]);
+    for (const [e, box] of texts)
+      if (box.left < frame.left - 1 || box.right > frame.right + 1) found.push(e.textContent);
+    const level = texts.filter(([e]) => !e.getAttribute('transform'));
+    for (const [i, [e, a]] of level.entries())
+      for (const [f, b] of level.slice(i + 1))
+        if (a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2)
+          found.push(e.textContent + ' | ' + f.textContent);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_labels_overlap_or_are_cut(browser, digits, tmp_path, rng, width):
+    with Opened(browser, digits, width=width) as opened:
+        assert opened.page.evaluate(OVERLAPS) == []
+    path = tmp_path / "wide.html"
+    X = 1e7 * rng.normal(size=(40, 12))
+    learner = SimpleNamespace(
+        similarity_=lw.Mahalanobis(rng.normal(size=(12, 12))),
+        history_=[(i * 1_000_000, -1e8 + i * 3e7) for i in range(8)],
+    )
+    write_report(
+        learner, path, title="wide", X=X, y=np.arange(40) % 2,
+        before=lw.as_similarity("euclidean"),
+        feature_names=[f"一二三四五六七八九十 {i}" for i in range(12)],
+    )  # fmt: skip
+    with Opened(browser, path, width=width) as opened:
+        assert opened.page.evaluate(OVERLAPS) == []
+        assert opened.page.evaluate(OVERFLOW) <= 0
+        fonts = opened.page.evaluate("getComputedStyle(document.body).fontFamily")
+        assert "Noto Sans CJK" in fonts
+        opened.keep(f"wide-{width}.png")
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """Return the report on a table with columns of every kind."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    n = 80
+    kinds = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {
+            "价格": rng.gamma(3, 25, n),
+            "weight": rng.normal(500, 80, n),
+            "length": rng.normal(size=n),
+            "added": pd.date_range("2023-01-01", periods=n, freq="11D").strftime("%d.%m.%Y"),
+            "color": rng.choice(["red", "blue"], n),
+            "about": [f"pair {i} with {'warm' if kinds[i] else 'light'} lining" for i in range(n)],
+        }
+    )
+    columns = lw.tables.Columns().fit(frame)
+    X = columns.transform(frame)
+    path = tmp_path_factory.mktemp("mixed") / "mixed.html"
+    write_report(
+        lw.NCA(max_iter=20).fit(X, kinds), path, title="鞋 shoes", X=X, y=kinds,
+        before=lw.as_similarity("euclidean"), encoding=columns, table=frame,
+        columns=columns.sentences_,
+    )  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_mixed_table_shows_columns_of_every_kind(browser, mixed, width):
+    with Opened(browser, mixed, width=width) as opened:
+        assert opened.troubles == []
+        assert opened.page.evaluate(OVERFLOW) <= 0
+        assert opened.page.evaluate(OVERLAPS) == []
+        tables = opened.page.locator("#neighbors table")
+        assert tables.count() >= 2
+        inside = "e => e.parentElement.scrollWidth - e.parentElement.clientWidth"
+        assert max(table.evaluate(inside) for table in tables.all()) <= 0  # nothing is cut
+        for part in ("价格", "added", "color", "about"):
+            assert opened.page.locator(f'#neighbors td[data-name="{part}"]').first.is_visible()
+        opened.keep(f"mixed-{width}.png")
 
 
 def test_dark_is_dark_and_light_is_light(browser, digits):

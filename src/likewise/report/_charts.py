@@ -5,6 +5,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from likewise.report._text import shorten
 
 Chart: TypeAlias = dict[str, Any]  # the arguments of a macro
 _LETTER_WIDTH = 7.6  # maximum, in the units of the charts
+_WIDE_LETTER_WIDTH = 12.5  # of Chinese, Japanese and Korean
+_GAP = 10  # between labels
+CLASSES, RANGES = "k", "q"  # palettes of the style sheet
 _INTERVAL_WIDTH = 400
 
 
@@ -24,11 +28,23 @@ class Line(NamedTuple):
     style: str
 
 
-def line_plot(lines: Sequence[Line], x_label: str, y_label: str, title: str) -> Chart:
-    """Return lines in one frame; `title` is for screen readers."""
-    width, height, left, right, top, bottom = 400, 250, 54, 378, 10, 208
-    x_low, x_high = padded_range([line.x for line in lines], pad=0)
-    y_low, y_high = padded_range([line.y for line in lines])
+def line_plot(
+    lines: Sequence[Line],
+    x_label: str,
+    y_label: str,
+    title: str,
+    points: Sequence[tuple[float, float]] = (),
+) -> Chart:
+    """Return lines in one frame, and points within it; `title` is for screen readers."""
+    width, height, top, bottom = 400, 250, 10, 208
+    drawn = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+    beside = [drawn[:, :1], drawn[:, 1:]] if len(drawn) else [np.empty((0, 1))] * 2
+    x_low, x_high = padded_range([*(line.x for line in lines), *beside[0]], pad=0)
+    y_low, y_high = padded_range([*(line.y for line in lines), *beside[1]])
+    y_ticks = ticks(y_low, y_high)
+    left = 25 + max([text_width(short_number(tick)) for tick in y_ticks], default=0)
+    x_ticks = fitting_ticks(x_low, x_high, 378 - left)
+    right = 398 - max([text_width(short_number(tick)) / 2 for tick in x_ticks[-1:]], default=20)
 
     def across(x: float) -> float:
         return left + (x - x_low) / (x_high - x_low) * (right - left)
@@ -46,8 +62,9 @@ def line_plot(lines: Sequence[Line], x_label: str, y_label: str, title: str) -> 
         "right": right,
         "top": top,
         "bottom": bottom,
-        "x_ticks": [(across(tick), number(tick)) for tick in ticks(x_low, x_high)],
-        "y_ticks": [(down(tick), number(tick), tick == 0) for tick in ticks(y_low, y_high)],
+        "x_ticks": [(across(tick), short_number(tick)) for tick in x_ticks],
+        "y_ticks": [(down(tick), short_number(tick), tick == 0) for tick in y_ticks],
+        "points": [(across(x), down(y)) for x, y in points],
         "lines": [
             {
                 "label": line.label,
@@ -59,8 +76,17 @@ def line_plot(lines: Sequence[Line], x_label: str, y_label: str, title: str) -> 
     }
 
 
-def scatter_plot(points: np.ndarray, kinds: np.ndarray, titles: Sequence[str], title: str) -> Chart:
-    """Return rows as marks; the number of a kind gives its color and shape."""
+def scatter_plot(
+    points: np.ndarray,
+    kinds: np.ndarray,
+    titles: Sequence[str],
+    title: str,
+    palette: str = CLASSES,
+) -> Chart:
+    """Return rows as marks; the number of a kind gives its color and shape.
+
+    `palette` is `CLASSES`, or `RANGES` of numbers, whose colors are in order.
+    """
     side, edge = 360, 14
     low, high = points.min(axis=0), points.max(axis=0)
     scale = (side - 2 * edge) / max(float((high - low).max()), 1e-12)
@@ -69,7 +95,8 @@ def scatter_plot(points: np.ndarray, kinds: np.ndarray, titles: Sequence[str], t
     marks = [
         (x, y, int(kind), name) for (x, y), kind, name in zip(places, kinds, titles, strict=True)
     ]
-    return {"side": side, "title": title, "marks": marks}
+    marks.sort(key=lambda mark: mark[2] >= 0)  # the others lie below
+    return {"side": side, "title": title, "marks": marks, "palette": palette}
 
 
 class Scale(NamedTuple):
@@ -83,8 +110,14 @@ class Scale(NamedTuple):
         return 10 + (value - self.low) / (self.high - self.low) * (_INTERVAL_WIDTH - 20)
 
     def axis(self, label: Callable[[float], str]) -> list[tuple[float, str]]:
-        """Return the ticks above the intervals."""
-        return [(self.across(tick), label(tick)) for tick in ticks(*self, about=4)]
+        """Return the ticks above the intervals; their labels stay within the chart."""
+        marks = fitting_ticks(*self, _INTERVAL_WIDTH - 20, label, about=4)
+        places = []
+        for tick in marks:
+            half = text_width(label(tick)) / 2
+            place = min(max(self.across(tick), half), _INTERVAL_WIDTH - half)
+            places.append((place, label(tick)))
+        return places
 
 
 def interval(
@@ -119,7 +152,7 @@ def heat_map(matrix: np.ndarray, row_names: Any, column_names: Any, title: str) 
     n_rows, n_columns = matrix.shape
     rows = [] if row_names is None else [shorten(name, 18) for name in row_names]
     columns = [] if column_names is None else [shorten(name, 18) for name in column_names]
-    longest = [max(map(len, names), default=0) * _LETTER_WIDTH for names in (rows, columns)]
+    longest = [max(map(text_width, names), default=0) for names in (rows, columns)]
     left, top = longest[0] + 8, 0.87 * longest[1] + 10  # column names are rotated by 60 degrees
     lean = longest[1] / 2
     # As wide as the other charts, but no cell so small that names overlap.
@@ -186,6 +219,30 @@ def ticks(low: float, high: float, about: int = 5) -> np.ndarray:
     return np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0
 
 
+def fitting_ticks(
+    low: float,
+    high: float,
+    length: float,
+    label: Callable[[float], str] | None = None,
+    about: int = 5,
+) -> np.ndarray:
+    """Return as many round numbers, at most `about`, as have labels that do not overlap."""
+    label = short_number if label is None else label
+    for number_of_ticks in range(about, 0, -1):
+        found = ticks(low, high, number_of_ticks)
+        gaps = np.diff(found) / (high - low) * length
+        widths = np.array([text_width(label(tick)) for tick in found])
+        if (gaps >= (widths[1:] + widths[:-1]) / 2 + _GAP).all():
+            return found
+    return found[:1]
+
+
+def text_width(text: str) -> float:
+    """Return the width of a text, in the units of the charts, at most."""
+    wide = sum(east_asian_width(letter) in "WF" for letter in text)
+    return wide * _WIDE_LETTER_WIDTH + (len(text) - wide) * _LETTER_WIDTH
+
+
 def _thin(x: np.ndarray, y: np.ndarray, max_points: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Return at most `max_points` points of a line, including its ends."""
     if len(x) <= max_points:
@@ -197,6 +254,15 @@ def _thin(x: np.ndarray, y: np.ndarray, max_points: int = 400) -> tuple[np.ndarr
 def number(value: float) -> str:
     """Return a number with three digits and a true minus sign."""
     return f"{value:.3g}".replace("-", "−") if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def short_number(value: float) -> str:
+    """Return a number for an axis: thousands as k, millions as M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= size:
+            unit = 1e3 if letter == "k" else size
+            return f"{value / unit:.4g}{letter}".replace("-", "−")
+    return number(value)
 
 
 def percent(value: float) -> str:

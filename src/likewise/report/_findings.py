@@ -1,6 +1,7 @@
 """The numbers behind the report: neighbors, telling examples and the learned matrix."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,9 +80,13 @@ class LearnedMatrix:
     symmetric: bool
     of_distance: bool
 
-    def is_square_of(self, n_features: int) -> bool:
-        """Tell whether the matrix covers all of `n_features` on both sides."""
-        return self.matrix.shape == (n_features, n_features)
+    def without(self, features: Collection[int]) -> "LearnedMatrix | None":
+        """Return the matrix without some features of both sides; None where none is left."""
+        kept = [np.array([f not in features for f in side]) for side in (self.rows, self.columns)]
+        if not (kept[0].any() and kept[1].any()):
+            return None
+        matrix = self.matrix[np.ix_(*kept)]
+        return replace(self, matrix=matrix, rows=self.rows[kept[0]], columns=self.columns[kept[1]])
 
     def single_features(self, n: int = 5) -> list[tuple[int, int, float]]:
         """Return the `n` strongest single features, each with itself, and their weights."""
@@ -142,6 +147,34 @@ def learned_matrix(
     return LearnedMatrix(
         matrix, rows, columns, one_kind, one_kind and similarity.is_symmetric, False
     )
+
+
+def feature_weights(similarity: Similarity, X: Rows, items: Rows | None, side: int) -> Any:
+    """Return how much each feature counts: of a distance its share of the mean squared distance.
+
+    `side` is 0 for the features of the queries, 1 for those of the items. None for objects, which
+    have no features.
+    """
+    rows = X if side == 0 or items is None else items
+    if np.ndim(rows) != 2 and not is_sparse(rows):
+        return None
+    if isinstance(similarity, Mahalanobis):
+        mapped = np.atleast_1d(similarity.L) * _deviations(rows)
+        return (mapped**2).sum(axis=0) if mapped.ndim == 2 else mapped**2
+    if isinstance(similarity, Bilinear):
+        W, sizes = similarity.W, _root_mean_squares(rows)
+        if items is None and (W.ndim < 2 or W.shape[0] == W.shape[1]):
+            return (np.diag(W) if W.ndim == 2 else np.atleast_1d(W)) * sizes**2
+        if W.ndim == 2:
+            return np.sqrt((W**2).sum(axis=1 - side)) * sizes
+    return _deviations(rows) ** 2
+
+
+def strongest_directions(similarity: Similarity, X: Rows, n: int = 4) -> np.ndarray | None:
+    """Return the `n` directions in which rows differ most after a learned map, in units of X."""
+    if not isinstance(similarity, Mahalanobis) or similarity.L.ndim < 2:
+        return None
+    return np.asarray(np.linalg.svd(similarity.L * _deviations(X), full_matrices=False)[2][:n])
 
 
 def _largest(sizes: np.ndarray, n: int) -> np.ndarray:

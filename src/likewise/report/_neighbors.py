@@ -1,54 +1,18 @@
 """The section on neighbors: a few telling rows, before and after."""
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from likewise._validation import Rows, n_rows, sample_rows
-from likewise.report._charts import gray_image, number
+from likewise.report._charts import number
+from likewise.report._display import RowDisplay
 from likewise.report._findings import MAX_QUERIES, Example, neighbor_rows, telling_examples
 from likewise.report._sections import Section, section
-from likewise.report._text import shorten, similarity_name
+from likewise.report._text import similarity_name
 from likewise.similarities import Similarity
 
 _K = 5
-
-
-class RowDisplay:
-    """How rows are displayed: as texts, as images, or by their most important features.
-
-    Parameters
-    ----------
-    X : rows
-    values : list of str, array of shape (n, height, width), or None
-    name : function from the number of a feature to its name
-    features : numbers of the features that represent a row
-    """
-
-    def __init__(
-        self, X: Rows, values: Any, name: Callable[[int], str], features: Sequence[int]
-    ) -> None:
-        is_image = np.ndim(values) == 3
-        self.kind = "number" if values is None else "image" if is_image else "text"
-        self._X, self._values = X, values
-        self._features = features if values is None else []
-        self.heads = ["text"] if self.kind == "text" else [name(j) for j in self._features]
-        if is_image:
-            sample = values[sample_rows(len(values), MAX_QUERIES)]
-            self._range = float(sample.min()), float(sample.max())
-
-    def cells(self, row: int) -> list[str]:
-        """Return a text for each of `heads`."""
-        if self.kind == "text":
-            return [shorten(self._values[row], 280)]
-        return [number(float(self._X[row, j])) for j in self._features]
-
-    def image(self, row: int) -> str | None:
-        """Return the address of the image of a row."""
-        if self.kind != "image":
-            return None
-        return gray_image(np.asarray(self._values[row], dtype=np.float64), *self._range)
 
 
 def neighbors_section(
@@ -59,8 +23,13 @@ def neighbors_section(
     after: Similarity,
     query_display: RowDisplay,
     item_display: RowDisplay,
+    numbers: np.ndarray | None = None,
 ) -> Section:
-    """Return a few telling rows and their neighbors, before and after."""
+    """Return a few telling rows and their neighbors, before and after.
+
+    Where `y` are ranges of `numbers`, the numbers are displayed.
+    """
+    shown = y if numbers is None else [number(float(value)) for value in numbers]
     queries = sample_rows(n_rows(X), MAX_QUERIES)
     item_labels = y if items is None else None
     ids = neighbor_rows(after, X, items, queries, _K)
@@ -69,7 +38,8 @@ def neighbors_section(
         examples = [Example(int(queries[i]), ids[i], ids[i]) for i in range(len(queries))[:3]]
     else:
         ids_before = neighbor_rows(before, X, items, queries, _K)
-        text = _changes(queries, ids_before, ids, item_labels)
+        own = "label" if numbers is None else "range of numbers"
+        text = _changes(queries, ids_before, ids, item_labels, own)
         examples = telling_examples(queries, ids_before, ids, item_labels)
     values = []
     for query, of_before, of_after in examples:
@@ -80,15 +50,18 @@ def neighbors_section(
         values.append(
             {
                 "row": query,
-                "label": None if y is None else y[query],
+                "label": None if shown is None else shown[query],
                 "image": query_display.image(query),
-                "text": cells[0] if query_display.kind == "text" else None,
-                "features": list(zip(query_display.heads, cells, strict=True)),
+                "text": cells[0][0] if query_display.is_text else None,
+                "features": [
+                    (name, text)
+                    for (name, _), (text, _) in zip(query_display.heads, cells, strict=True)
+                ],
                 "sides": [
                     {
                         "heading": f"{when}: {similarity_name(similarity)}",
                         "entries": [
-                            _entry(row, query, item_labels, item_display)
+                            _entry(row, query, item_labels, shown, item_display)
                             | {"moved": None if row in others else badge}
                             for row in rows
                         ],
@@ -101,28 +74,30 @@ def neighbors_section(
         "neighbors",
         "Neighbors" if before is None else "Neighbors before and after",
         text=text,
-        kind=item_display.kind,
+        has_images=item_display.has_images,
         heads=item_display.heads,
         examples=values,
     )
 
 
-def _entry(row: int, query: int, y: np.ndarray | None, display: RowDisplay) -> dict[str, Any]:
+def _entry(
+    row: int, query: int, y: np.ndarray | None, shown: Any, display: RowDisplay
+) -> dict[str, Any]:
     sign, style = "", ""
     if y is not None:
         sign, style = ("✓", "fits") if y[row] == y[query] else ("✗", "fails")
     return {
         "row": int(row),
-        "label": None if y is None else y[row],
+        "label": None if y is None else shown[row],
         "sign": sign,
         "style": style,
         "image": display.image(row),
-        "cells": [] if display.kind == "image" else display.cells(row),
+        "cells": display.cells(row),
     }
 
 
 def _changes(
-    queries: np.ndarray, before: np.ndarray, after: np.ndarray, y: np.ndarray | None
+    queries: np.ndarray, before: np.ndarray, after: np.ndarray, y: np.ndarray | None, own: str
 ) -> str:
     gone = [len(np.setdiff1d(b, a)) for b, a in zip(before, after, strict=True)]
     if not any(gone):
@@ -132,7 +107,7 @@ def _changes(
         return f"{text} The rows below changed most."
     shares = [100 * (y[ids] == y[queries][:, None]).mean() for ids in (before, after)]
     return (
-        f"{text} {shares[0]:.1f} % of neighbors had the row's own label before and "
+        f"{text} {shares[0]:.1f} % of neighbors had the row's own {own} before and "
         f"{shares[1]:.1f} % after, among training rows. The rows below changed most; where any "
         "got worse, the worst is among them."
     )

@@ -1,6 +1,6 @@
 """The sections of the report, in reading order: the values that their templates show."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from likewise._validation import Rows, n_rows, sample_rows, take
 from likewise.evaluation import align_map, goodness, plane_map
 from likewise.report._charts import (
+    CLASSES,
     Line,
     Scale,
     heat_map,
@@ -20,14 +21,15 @@ from likewise.report._charts import (
 )
 from likewise.report._findings import MAX_QUERIES, LearnedMatrix
 from likewise.report._text import shorten, similarity_name
-from likewise.selection import percent_text
+from likewise.selection import Selection
 from likewise.similarities import Similarity
 
 Section: TypeAlias = dict[str, Any]  # `name`, `heading`, `template` and the template's values
 
 _MAX_ON_MAP = 500
 _MAX_NAMED = 30  # features whose names fit beside a heat map
-_MAX_CLASSES = 30  # in a confusion matrix
+_MAX_CLASSES = 12  # with a color, or a row of the confusion matrix, of their own
+_TOP_CLASSES = 10  # of more classes; the rest are others
 
 
 def section(name: str, heading: str, /, **values: Any) -> Section:
@@ -35,22 +37,31 @@ def section(name: str, heading: str, /, **values: Any) -> Section:
     return {"name": name, "heading": heading, "template": name.replace("-", "_"), **values}
 
 
-def comparison_section(rows: Sequence[Mapping[str, Any]]) -> Section:
-    """Return the table of families, with error bars; `rows` are those of a `Selection`."""
-    ends = [np.array([row["mean"] - row["deviation"], row["mean"] + row["deviation"]])
-            for row in rows]  # fmt: skip
+def comparison_section(selection: Selection) -> Section:
+    """Return the table of families, with error bars."""
+    rows, scoring = selection.rows, selection.scoring
+    ends = [row["mean"] + (row["deviation"] or 0.0) * np.array([-1.0, 1.0]) for row in rows]
     scale = Scale(*padded_range([*ends, *(np.array(row["scores"]) for row in rows)]))
     values = [
         {
             **row,
-            "value": percent_text(row),
+            "value": scoring.text(row["mean"], row["deviation"]),
+            "inner_value": scoring.number(row["inner"]),
             "plot": interval(
-                row["mean"], row["deviation"], scale, row["kind"], splits=row["scores"]
+                row["mean"], row["deviation"] or 0.0, scale, row["kind"], splits=row["scores"]
             ),
         }
         for row in rows
     ]
-    return section("comparison", "How it compares", rows=values, axis=scale.axis(percent))
+    return section(
+        "comparison",
+        "How it compares",
+        rows=values,
+        axis=scale.axis(percent if scoring.is_share else number),
+        scoring=scoring.title,
+        lower_is_better=scoring.lower_is_better,
+        reason=selection.reason,
+    )
 
 
 def curve_section(history: Any) -> Section | None:
@@ -110,18 +121,40 @@ def goodness_section(
     return section("goodness", "How well it separates classes", sentences=sentences, plot=plot)
 
 
+def class_legend(labels: np.ndarray | None, n: int) -> tuple[list[tuple[int, str]], np.ndarray]:
+    """Return the numbers and names of classes for a legend, and the number of each row.
+
+    Of many classes the most frequent keep their own number; the others have −1.
+    """
+    if labels is None:
+        return [], np.zeros(n, dtype=int)
+    names, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(names) <= _MAX_CLASSES:
+        return list(enumerate(names.tolist())), numbers
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:_TOP_CLASSES])
+    places = np.full(len(names), -1)
+    places[frequent] = np.arange(len(frequent))
+    legend = [*enumerate(names[frequent].tolist()), (-1, _others(len(names) - len(frequent)))]
+    return legend, places[numbers]
+
+
+def _others(n: int) -> str:
+    return f"{n} others"
+
+
 def map_section(
-    X: Rows, y: np.ndarray | None, before: Similarity | None, after: Similarity
+    X: Rows,
+    y: np.ndarray | None,
+    before: Similarity | None,
+    after: Similarity,
+    palette: str = CLASSES,
 ) -> Section | None:
     """Return the rows in the plane, before and after, aligned with each other."""
     rows = sample_rows(n_rows(X), _MAX_ON_MAP)
     if len(rows) < 3:
         return None
-    names, kinds = np.array([]), np.zeros(len(rows), dtype=int)
-    titles = [f"row {row}" for row in rows]
-    if y is not None:
-        names, kinds = np.unique(y[rows], return_inverse=True)
-        titles = [f"row {row}: {shorten(y[row], 40)}" for row in rows]
+    legend, kinds = class_legend(None if y is None else y[rows], len(rows))
+    titles = [f"row {row}" + ("" if y is None else f": {shorten(y[row], 40)}") for row in rows]
     maps: list[dict[str, Any]] = []
     target = None
     for when, similarity in (("before", before), ("after", after)):
@@ -135,7 +168,7 @@ def map_section(
             {
                 "heading": f"{when}: {similarity_name(similarity)}",
                 "kept": f"{100 * kept:.0f}",
-                "plot": scatter_plot(points, kinds, titles, f"Map of the rows {when}"),
+                "plot": scatter_plot(points, kinds, titles, f"Map of the rows {when}", palette),
             }
         )
     is_sample = len(rows) < n_rows(X)
@@ -143,7 +176,8 @@ def map_section(
         "map",
         "A map" if before is None else "A map before and after",
         sample=f"{len(rows)} of {n_rows(X)} rows, drawn at random. " if is_sample else "",
-        legend=names.tolist() if len(names) <= _MAX_CLASSES else [],
+        legend=legend,
+        palette=palette,
         maps=maps,
     )
 
@@ -152,12 +186,8 @@ def matrix_section(
     learned: LearnedMatrix,
     row_name: Callable[[int], str],
     column_name: Callable[[int], str],
-    image_shape: tuple[int, ...] | None = None,
 ) -> Section:
-    """Return the heat map of the learned matrix, and the strongest pairs of features.
-
-    Where features are the pixels of images, their own weights are also shown as an image.
-    """
+    """Return the heat map of the learned matrix, and the strongest pairs of features."""
     named = max(learned.matrix.shape) <= _MAX_NAMED
     plot = heat_map(
         learned.matrix,
@@ -165,10 +195,6 @@ def matrix_section(
         [column_name(j) for j in learned.columns] if named else None,
         "The learned matrix",
     )
-    pixels = None
-    if image_shape is not None and learned.is_square_of(int(np.prod(image_shape))):
-        weights = np.diag(learned.matrix).reshape(image_shape)
-        pixels = heat_map(weights, None, None, "The weight of each pixel")
     tables = []
     if singles := learned.single_features():
         named_weights = [(shorten(row_name(i), 60), weight) for i, _, weight in singles]
@@ -189,14 +215,41 @@ def matrix_section(
     )
     shape = " × ".join(map(str, learned.matrix.shape))
     return section(
-        "matrix",
-        "What it looks at",
-        meaning=meaning,
-        shape=shape,
-        plot=plot,
-        pixels=pixels,
-        tables=tables,
+        "matrix", "What it looks at", meaning=meaning, shape=shape, plot=plot, tables=tables
     )
+
+
+def pixels_section(
+    images: Sequence[tuple[int, tuple[int, int]]],
+    weights: np.ndarray,
+    directions: np.ndarray | None,
+) -> Section:
+    """Return the weights of pixels as images.
+
+    Parameters
+    ----------
+    images : sequence of (first feature, (height, width))
+    weights : of all features
+    directions : ndarray of shape (n_directions, n_features) or None
+        The directions in which rows differ most after a learned map.
+    """
+    parts = []
+    for first, (height, width) in images:
+        where = slice(first, first + height * width)
+
+        def drawn(values: np.ndarray, title: str, at: slice = where) -> Any:
+            return heat_map(values[at].reshape(height, width), None, None, title)  # noqa: B023
+
+        parts.append(
+            {
+                "weights": drawn(weights, "The weight of each pixel"),
+                "directions": [
+                    drawn(direction, f"Direction {place}")
+                    for place, direction in enumerate([] if directions is None else directions, 1)
+                ],
+            }
+        )
+    return section("pixels", "Where it looks", parts=parts)
 
 
 def _weight_table(head: str, weights: Sequence[tuple[str, float]]) -> dict[str, Any]:
@@ -210,7 +263,7 @@ def _weight_table(head: str, weights: Sequence[tuple[str, float]]) -> dict[str, 
 
 
 def confusion_section(y_true: np.ndarray, y_pred: np.ndarray) -> Section:
-    """Return how often each class was predicted as which."""
+    """Return how often each class was predicted as which; of many classes the most frequent."""
     from sklearn.metrics import confusion_matrix
 
     names = np.unique(np.concatenate([y_true, y_pred]))
@@ -225,18 +278,33 @@ def confusion_section(y_true: np.ndarray, y_pred: np.ndarray) -> Section:
     ]
     if mistakes:
         text += f" The most frequent mistakes: {', '.join(mistakes)}."
-    rows = []
-    if len(names) <= _MAX_CLASSES:
-        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        shares = np.where(counts > 0, np.maximum(shares, 0.2), 0)  # rare mistakes stay visible
-        rows = [
-            (
-                name,
-                [
-                    (int(counts[i, j]), "right" if i == j else "wrong", f"{100 * shares[i, j]:.0f}")
-                    for j in range(len(names))
-                ],
-            )
-            for i, name in enumerate(names)
-        ]
-    return section("confusion", "Where it is wrong", text=text, names=names.tolist(), rows=rows)
+    heads, n_own, right = names.tolist(), len(names), np.diag(counts)
+    if len(names) > _MAX_CLASSES:
+        frequent = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:_TOP_CLASSES])
+        rest = np.setdiff1d(np.arange(len(names)), frequent)
+        groups = np.zeros((len(frequent) + 1, len(names)), dtype=int)
+        groups[np.arange(len(frequent)), frequent] = 1
+        groups[-1, rest] = 1
+        counts, n_own, right = groups @ counts @ groups.T, len(frequent), groups @ right
+        heads = [*names[frequent].tolist(), _others(len(rest))]
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    shares = np.where(counts > 0, np.maximum(shares, 0.2), 0)  # rare mistakes stay visible
+    rows = [
+        (
+            name,
+            f"{right[i] / max(counts[i].sum(), 1):.3f}",
+            [
+                (int(counts[i, j]), _cell_style(i, j, n_own), f"{100 * shares[i, j]:.0f}")
+                for j in range(len(heads))
+            ],
+        )
+        for i, name in enumerate(heads)
+    ]
+    return section("confusion", "Where it is wrong", text=text, names=heads, rows=rows)
+
+
+def _cell_style(i: int, j: int, n_own: int) -> str:
+    """Return the style of a cell; others predicted as others may be right or wrong."""
+    if i != j:
+        return "wrong"
+    return "right" if i < n_own else ""

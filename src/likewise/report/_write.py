@@ -13,9 +13,13 @@ from likewise import _files
 from likewise._progress import LongWork, show_progress
 from likewise._validation import Rows, check_labels, check_same_length, is_sparse, n_rows
 from likewise.exceptions import require_extra
-from likewise.report._findings import LearnedMatrix, learned_matrix
+from likewise.report._charts import CLASSES, RANGES
+from likewise.report._display import display_of_rows, display_of_table
+from likewise.report._findings import feature_weights, learned_matrix, strongest_directions
 from likewise.report._held_out import check_validation, held_out_section
-from likewise.report._neighbors import RowDisplay, neighbors_section
+from likewise.report._neighbors import neighbors_section
+from likewise.report._numbers import errors_section, number_ranges
+from likewise.report._plane import plane_section
 from likewise.report._sections import (
     Section,
     comparison_section,
@@ -24,13 +28,14 @@ from likewise.report._sections import (
     goodness_section,
     map_section,
     matrix_section,
+    pixels_section,
     section,
 )
 from likewise.report._text import default_snippets, origin, shorten
 from likewise.selection import Selection, TripletSelection
 from likewise.similarities import Similarity
+from likewise.tables import Columns, infer_task
 
-_N_FEATURES = 3  # that represent a row
 # Control characters and halves of surrogate pairs, which HTML does not allow.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -57,6 +62,8 @@ def write_report(
     items: Any = None,
     item_names: Sequence[str] | None = None,
     snippets: Sequence[tuple[str, str]] | None = None,
+    encoding: Columns | None = None,
+    table: Any = None,
     verbose: bool = False,
 ) -> None:
     """Write one HTML file that shows what was learned; it needs no network and no script.
@@ -73,6 +80,7 @@ def write_report(
         Name of the data.
     X : rows, as the similarities take them
     y : array of labels, optional
+        Classes, or numbers that were predicted.
     before : Similarity or None
         The similarity before learning, such as the Euclidean distance.
     model : fitted estimator or Similarity, optional
@@ -92,6 +100,9 @@ def write_report(
         Names of the items' features.
     snippets : sequence of (heading, code), optional
         How to use the model, where its file holds neither a similarity nor a learner.
+    encoding, table : Columns and frame, optional
+        The table that `X` is the encoding of: its rows are displayed by their most telling columns
+        of every kind, in their own units. They replace `feature_names` and `display`.
     verbose : bool, default=False
         Show progress.
 
@@ -112,7 +123,18 @@ def write_report(
         model = result.estimator if isinstance(result, TripletSelection) else result
     after, learner = _similarity_of(model), _learner_of(model)
     X, items = _check_rows(X, items, before, after)
+    if (encoding is None) != (table is None):
+        raise ValueError("encoding and table belong together, but one of them was given.")
+    if encoding is not None:
+        check_same_length(X, "X", table, "table")
+        feature_names, display = encoding.feature_names_, None
     labels = None if y is None else check_labels(y, "y", X, "X")
+    has_numbers = labels is not None and infer_task(labels) == "regression"
+    data = _describe_data(X, items, None if has_numbers else labels)
+    numbers, palette = None, CLASSES
+    if labels is not None and has_numbers:
+        numbers, labels, palette = labels, number_ranges(labels), RANGES
+        notes = [*notes, "Neighbors, margins and maps below compare the numbers in five ranges."]
     feature_name = _namer(feature_names, "feature_names", X, "x")
     item_name = feature_name if items is None else _namer(item_names, "item_names", items, "item x")
     display = _check_display(display, X, after)
@@ -125,39 +147,52 @@ def write_report(
     sections: list[Section | None] = []
     with show_progress(verbose), LongWork("writing the report", total=4, unit="parts") as work:
         if isinstance(selection, Selection):
-            sections.append(comparison_section(selection.rows))
+            sections.append(comparison_section(selection))
         if held_out is not None:
             rows = selection.rows if isinstance(selection, TripletSelection) else ()
             sections.append(held_out_section(held_out, rows))
         if history is not None and len(history):
             sections.append(curve_section(history))
-        learned = learned_matrix(after, X, items) if after.takes == "rows" else None
         work.advance()
-        query_display = RowDisplay(X, display, feature_name, _main_features(X, learned, 0))
+        weights = feature_weights(after, X, items, 0)
+        if encoding is None or is_sparse(table):
+            query_display = display_of_rows(X, display, feature_name, weights)
+        else:
+            query_display = display_of_table(encoding, table, weights)
         item_display = query_display
         if items is not None:
-            item_display = RowDisplay(items, None, item_name, _main_features(items, learned, 1))
+            of_items = feature_weights(after, X, items, 1)
+            item_display = display_of_rows(items, None, item_name, of_items)
         sections.append(
-            neighbors_section(X, items, labels, before, after, query_display, item_display)
+            neighbors_section(X, items, labels, before, after, query_display, item_display, numbers)
         )
         work.advance()
         if items is None:
             if labels is not None:
                 sections.append(goodness_section(X, labels, before, after))
-            sections.append(map_section(X, labels, before, after))
+            sections.append(map_section(X, labels, before, after, palette))
+            if labels is not None:
+                sections.append(plane_section(X, labels, numbers))
         work.advance()
+        learned = learned_matrix(after, X, items) if after.takes == "rows" else None
         if learned is not None:
-            image_shape = display.shape[1:] if query_display.kind == "image" else None
-            sections.append(matrix_section(learned, feature_name, item_name, image_shape))
+            images = _image_features(display, encoding, X)
+            if images:
+                directions = strongest_directions(after, X)
+                sections.append(pixels_section(images, weights, directions))
+                learned = learned.without(_pixels(images))
+        if learned is not None:
+            sections.append(matrix_section(learned, feature_name, item_name))
         if isinstance(selection, Selection):
-            sections.append(confusion_section(*selection.predictions))
+            wrong = errors_section if selection.task == "regression" else confusion_section
+            sections.append(wrong(*selection.predictions))
         if columns:
             sections.append(section("columns", "How the columns were encoded", sentences=columns))
         snippets = snippets or default_snippets(after, os.fspath(model_path))
         sections.append(section("use", "How to use it", snippets=snippets))
         html = page.render(
             title=title,
-            lead=_lead(selection, after, _describe_data(X, items, labels)),
+            lead=_lead(selection, after, data),
             notes=[*notes, *_selection_notes(selection)],
             sections=[part for part in sections if part is not None],
             version=version("likewise"),
@@ -271,18 +306,19 @@ def _namer(names: Any, argument: str, rows: Rows, prefix: str) -> Callable[[int]
     return lambda j: given[j]
 
 
-def _main_features(X: Rows, learned: LearnedMatrix | None, side: int) -> list[int]:
-    """Return the features with the largest weights, or else the largest variance."""
-    if np.ndim(X) != 2 and not is_sparse(X):
-        return []  # objects have no features
-    if learned is not None:
-        numbers = (learned.rows, learned.columns)[side]
-        weights = np.abs(learned.matrix).sum(axis=1 - side)
-    else:
-        numbers = np.arange(X.shape[1])
-        squares = X.multiply(X).mean(axis=0) if is_sparse(X) else np.var(X, axis=0)
-        weights = np.asarray(squares).ravel()
-    return [int(numbers[i]) for i in np.argsort(-weights, kind="stable")[:_N_FEATURES]]
+def _image_features(
+    display: Any, encoding: Columns | None, X: Rows
+) -> list[tuple[int, tuple[int, int]]]:
+    """Return the first feature, and height and width, of the images that rows consist of."""
+    if encoding is not None:
+        return encoding.image_features()
+    if np.ndim(display) != 3 or int(np.prod(display.shape[1:])) != X.shape[1]:
+        return []
+    return [(0, display.shape[1:])]
+
+
+def _pixels(images: Sequence[tuple[int, tuple[int, int]]]) -> set[int]:
+    return {feature for first, (h, w) in images for feature in range(first, first + h * w)}
 
 
 def _describe_data(X: Rows, items: Rows | None, y: np.ndarray | None) -> str:
