@@ -1,0 +1,177 @@
+"""The learner of labeled pairs: the mean of a logistic regression and a forest, kept as arrays."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise._threads import slices
+from likewise._validation import check_choice
+
+LEARNERS = ("auto", "logistic", "forest")
+_C = 0.1
+_TREES = 100
+_MISSING = -1.0  # a missing feature in the forest
+_ROWS_AT_A_TIME = 4096
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class PairLearner:
+    """Probabilities of matches from comparison vectors.
+
+    Attributes
+    ----------
+    kind : {"auto", "logistic", "forest"}
+        ``auto`` is the mean of both.
+    mean, scale, coef : (n_features,) arrays
+    intercept : float
+        Of the logistic regression, on standardized features.
+    roots : (n_trees,) int64 array
+    feature, left, right : (n_nodes,) int64 arrays
+    threshold, share : (n_nodes,) arrays
+        Nodes of all trees; a leaf is its own child, and has a share of matches.
+    depth : int
+    """
+
+    kind: str
+    mean: np.ndarray
+    scale: np.ndarray
+    coef: np.ndarray
+    intercept: float
+    roots: np.ndarray
+    feature: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    threshold: np.ndarray
+    share: np.ndarray
+    depth: int
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", LEARNERS)
+        n = len(self.feature)
+        for name, bound in (("roots", n), ("left", n), ("right", n), ("feature", len(self.coef))):
+            places = getattr(self, name)
+            if places.dtype.kind not in "iu" or not ((places >= 0) & (places < bound)).all():
+                raise ValueError(f"{name} must be numbers from 0 to {bound - 1}.")
+        same_length = {len(a) for a in (self.left, self.right, self.threshold, self.share)} == {n}
+        same_width = len(self.mean) == len(self.scale) == len(self.coef)
+        if not (same_length and same_width and len(self.roots) and 0 <= self.depth <= n):
+            raise ValueError("the arrays of the learner must belong together.")
+
+    def probabilities(self, vectors: np.ndarray) -> np.ndarray:
+        """Return uncalibrated probabilities of matches."""
+        if self.kind == "logistic":
+            return self.logistic(vectors)
+        if self.kind == "forest":
+            return self.forest(vectors)
+        return (self.logistic(vectors) + self.forest(vectors)) / 2
+
+    def log_odds(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the contribution of each feature to the log odds of the logistic regression."""
+        return np.nan_to_num((vectors - self.mean) / self.scale) * self.coef
+
+    def logistic(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the probabilities of the logistic regression."""
+        from scipy.special import expit
+
+        return expit(self.intercept + self.log_odds(vectors).sum(axis=1))
+
+    def forest(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the mean share of matches in the leaves of the trees."""
+        shares = np.empty(len(vectors))
+        for part in slices(len(vectors), _ROWS_AT_A_TIME):
+            filled = _filled(vectors[part])
+            rows = np.arange(len(filled))[:, None]
+            nodes = np.broadcast_to(self.roots, (len(filled), len(self.roots)))
+            for _ in range(self.depth):
+                smaller = filled[rows, self.feature[nodes]] <= self.threshold[nodes]
+                nodes = np.where(smaller, self.left[nodes], self.right[nodes])
+            shares[part] = self.share[nodes].mean(axis=1)
+        return shares
+
+
+def fit_learner(
+    vectors: np.ndarray, labels: np.ndarray, kind: str, random_state: int
+) -> PairLearner:
+    """Learn from labeled comparison vectors."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    present = ~np.isnan(vectors)
+    n = np.maximum(present.sum(axis=0), 1)
+    mean = np.where(present, vectors, 0.0).sum(axis=0) / n
+    centered = np.where(present, vectors - mean, 0.0)
+    scale = np.sqrt((centered**2).mean(axis=0))
+    scale[scale < 1e-12] = 1.0
+    logistic = LogisticRegression(C=_C, max_iter=1000).fit(centered / scale, labels)
+    forest = RandomForestClassifier(_TREES, random_state=random_state)
+    forest.fit(_filled(vectors), labels)
+    return PairLearner(
+        kind,
+        mean,
+        scale,
+        logistic.coef_[0].copy(),
+        float(logistic.intercept_[0]),
+        *_nodes([tree.tree_ for tree in forest.estimators_]),
+    )
+
+
+class _Nodes(NamedTuple):
+    """Arrays of `PairLearner`."""
+
+    roots: np.ndarray
+    feature: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    threshold: np.ndarray
+    share: np.ndarray
+    depth: int
+
+
+def _nodes(trees: list[Any]) -> _Nodes:
+    """Join the nodes of scikit-learn's trees."""
+    counts = np.array([tree.node_count for tree in trees])
+    roots = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    own = np.arange(counts.sum())
+    leaf = np.concatenate([tree.children_left < 0 for tree in trees])
+
+    def children(side: str) -> np.ndarray:
+        found = [getattr(t, side) + root for t, root in zip(trees, roots, strict=True)]
+        return np.where(leaf, own, np.concatenate(found))
+
+    values = np.concatenate([tree.value[:, 0, :] for tree in trees])
+    return _Nodes(
+        roots,
+        np.where(leaf, 0, np.concatenate([tree.feature for tree in trees])),
+        children("children_left"),
+        children("children_right"),
+        np.concatenate([tree.threshold for tree in trees]),
+        values[:, 1] / values.sum(axis=1),
+        max(int(tree.max_depth) for tree in trees),
+    )
+
+
+def out_of_fold(
+    vectors: np.ndarray, labels: np.ndarray, kind: str, random_state: int
+) -> np.ndarray | None:
+    """Return probabilities of labeled pairs by learners of the other pairs.
+
+    None where there are fewer than two matches or non-matches.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    n_folds = min(FOLDS, int(labels.sum()), int((~labels).sum()))
+    if n_folds < 2:
+        return None
+    found = np.empty(len(labels))
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
+    for train, test in folds.split(vectors, labels):
+        learner = fit_learner(vectors[train], labels[train], kind, random_state)
+        found[test] = learner.probabilities(vectors[test])
+    return found
+
+
+def _filled(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors for the forest, as scikit-learn compares them."""
+    return np.where(np.isnan(vectors), _MISSING, vectors).astype(np.float32)

@@ -1,0 +1,105 @@
+"""Which pairs to ask a person about, and how the judging answers judge."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from likewise.matching._calibration import interval
+from likewise.matching._labels import Labels
+
+_JUDGES_EVERY = 5
+_FIRST = 10  # questions before the most uncertain pairs are asked
+_TOP_SHARE = 0.05
+
+
+def choose_questions(
+    n: int,
+    asked: int,
+    known: np.ndarray,
+    p: np.ndarray,
+    appeal: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    guessing: bool,
+) -> list[tuple[int, bool]]:
+    """Return candidates to ask about, and whether each is a judging question.
+
+    Every fifth question is drawn at random from the candidates and judges. The first ten others
+    are, in turn, of the top twentieth by `appeal` and random; then the most uncertain come.
+
+    Parameters
+    ----------
+    n : int
+    asked : int
+        Questions asked before.
+    known : (n_candidates,) bool array
+        Candidates that were asked or labeled before.
+    p : (n_candidates,) probabilities
+    appeal : (n_candidates,) similarity plus lead
+    rng : numpy Generator
+    guessing : bool
+        Whether labels of both kinds are still lacking; then top and random pairs go on.
+    """
+    open_ = ~known
+    order = rng.permutation(len(p))
+    randoms = _taken(order, open_)
+    top = np.argsort(-appeal, kind="stable")[: max(1, int(_TOP_SHARE * len(p)))]
+    tops = _taken(rng.permutation(top), open_)
+    uncertain = _taken(np.argsort(np.abs(p - 0.5), kind="stable"), open_)
+    chosen = []
+    for number in range(asked, asked + min(n, int(open_.sum()))):
+        judges = number % _JUDGES_EVERY == _JUDGES_EVERY - 1
+        n_learned = number - number // _JUDGES_EVERY
+        if judges:
+            place = next(randoms, None)
+        elif guessing or n_learned < _FIRST:
+            place = next(tops if n_learned % 2 == 0 else randoms, None)
+        else:
+            place = next(uncertain, None)
+        if place is None:  # all of the top were asked
+            place = next(randoms)
+        open_[place] = False
+        chosen.append((int(place), judges))
+    return chosen
+
+
+def plausible_share(estimated: float, answers: dict[str, Any]) -> tuple[float, str] | None:
+    """Return the share of matches to use, and a sentence, if the judging answers exclude it.
+
+    A share outside their 95 % interval is replaced by the nearer end of it.
+    """
+    share, low, high = answers["share"]
+    if low <= estimated <= high:
+        return None
+    used = low if estimated < low else high
+    return used, (
+        f"The estimated share of matches among the candidates, {estimated:.3f}, is outside the "
+        f"interval of the judging answers ({share:.3f}, from {low:.3f} to {high:.3f}): {used:.3f} "
+        "is used."
+    )
+
+
+def _taken(order: np.ndarray, open_: np.ndarray) -> Iterator[int]:
+    """Yield the candidates of an order that are still open when their turn comes."""
+    return (place for place in order.tolist() if open_[place])
+
+
+def judged(labels: Labels, decided: np.ndarray) -> dict[str, Any]:
+    """Return precision and recall on judging answers, each with its 95 % interval.
+
+    Parameters
+    ----------
+    labels : Labels
+        The judging answers.
+    decided : bool array
+        Which of them are decided as matches.
+    """
+    found = int((decided & labels.is_match).sum())
+    n_decided, n_matches, n = int(decided.sum()), labels.n_matches, len(labels)
+    return {
+        "n": n,
+        "precision": (found / n_decided if n_decided else None, *interval(found, n_decided)),
+        "recall": (found / n_matches if n_matches else None, *interval(found, n_matches)),
+        "share": (n_matches / n if n else None, *interval(n_matches, n)),
+    }

@@ -1,0 +1,40 @@
+"""String similarities agree with the formulas, and with rapidfuzz."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from tests.oracles import match as oracle
+
+from likewise import kernels
+
+WORDS = st.text("abcé1", min_size=1, max_size=9)
+
+
+def similarities(a, b):
+    letters = np.frombuffer((a + b).encode("utf-32-le"), np.int32).copy()
+    starts = np.array([0, len(a), len(a) + len(b)])
+    jaro_winkler, edit = np.empty((2, 1))
+    kernels.string_similarities(letters, starts, np.array([0]), np.array([1]), jaro_winkler, edit)
+    return jaro_winkler[0], edit[0]
+
+
+@given(WORDS, WORDS)
+def test_both_follow_their_formulas(a, b):
+    expected = oracle.jaro_winkler(a, b), oracle.edit_similarity(a, b)
+    assert_allclose(similarities(a, b), expected, rtol=1e-12)
+
+
+@given(WORDS, WORDS)
+def test_both_agree_with_rapidfuzz(a, b):
+    distance = pytest.importorskip("rapidfuzz.distance", reason="needs the extra strings")
+    expected = (
+        distance.JaroWinkler.similarity(a, b),
+        distance.OSA.normalized_similarity(a, b),
+    )
+    assert_allclose(similarities(a, b), expected, rtol=1e-9)
+
+
+def test_an_empty_string_is_like_no_other():
+    assert similarities("", "ab") == (0.0, 0.0)

@@ -1,0 +1,223 @@
+"""`Matcher`: from two tables to decided pairs, with and without labels."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+from tests.matching.people import decided_pairs, f1, labeled, people
+
+import likewise as lw
+from likewise._files import to_bytes
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return people()
+
+
+@pytest.fixture(scope="module")
+def fitted(tables):
+    left, right, pairs = tables
+    return lw.Matcher().fit(left, right, labeled(pairs))
+
+
+def test_labels_find_the_same_people(tables, fitted):
+    left, right, pairs = tables
+    report = fitted.match(left, right)
+    assert f1(decided_pairs(report), pairs) > 0.95
+    assert list(report.pairs.columns) == ["left_id", "right_id", "probability", "decided"]
+    assert (np.diff(report.pairs["probability"]) <= 0).all()
+    assert report.threshold == fitted.threshold_
+    assert report.forecast == fitted.forecast_
+    assert report.clusters is None
+    assert "Learned from 12 matches and 24 non-matches." in report.sentences
+
+
+def test_no_labels_are_a_guess_that_says_so(tables):
+    left, right, pairs = tables
+    report = lw.Matcher(one_to_one=True).fit(left, right).match(left, right)
+    assert f1(decided_pairs(report), pairs) > 0.95
+    assert "No labels: this is a guess. 30 answers would improve it." in report.sentences
+
+
+def test_duplicates_of_one_table_are_clusters(tables):
+    left, right, pairs = tables
+    both = pd.concat([left, right], ignore_index=True)
+    report = lw.Matcher().fit(both, pairs=labeled(pairs)).match(both)
+    cluster = dict(zip(report.clusters["id"], report.clusters["cluster_id"], strict=True))
+    assert list(report.clusters["id"]) == list(both["id"])
+    assert np.mean([cluster[a] == cluster[b] for a, b in pairs]) > 0.9
+    assert report.clusters["cluster_id"].nunique() >= len(pairs) - 2
+    same = [cluster[a] == cluster[b] for a, b in zip(report.pairs["left_id"],
+            report.pairs["right_id"], strict=True)]  # fmt: skip
+    assert_array_equal(report.pairs["decided"], same)
+
+
+def test_probabilities_of_pairs_are_those_of_the_report(tables, fitted):
+    left, right, _ = tables
+    pairs = fitted.match(left, right).pairs[:9]
+    assert_allclose(fitted.predict_proba(left, right, pairs), pairs["probability"])
+    assert_allclose(
+        fitted.predict_proba(left, right, list(zip(pairs["left_id"], pairs["right_id"],
+                                                   strict=True))),
+        pairs["probability"],
+    )  # fmt: skip
+
+
+def test_given_candidates_are_the_only_ones(tables, fitted):
+    left, right, pairs = tables
+    report = fitted.match(left, right, candidates=pairs[:5])
+    assert set(zip(report.pairs["left_id"], report.pairs["right_id"], strict=True)) == set(
+        pairs[:5]
+    )
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pyarrow.table])
+def test_results_are_frames_of_the_same_library(tables, fitted, library):
+    left, right = (library(table.to_dict("list")) for table in tables[:2])
+    report = fitted.match(left, right)
+    assert type(report.pairs) is type(left)
+    expected = fitted.match(*tables[:2]).pairs["probability"]
+    assert_array_equal(np.array(report.pairs["probability"]), expected)
+
+
+def test_same_seed_same_bytes(tables, fitted):
+    left, right, pairs = tables
+    again = lw.Matcher().fit(left, right, labeled(pairs))
+    assert to_bytes(again) == to_bytes(fitted)
+
+
+@pytest.mark.parametrize("with_labels", [True, False])
+def test_a_file_holds_the_whole_matcher(tables, tmp_path, with_labels):
+    left, right, pairs = tables
+    matcher = lw.Matcher(k=5).fit(left, right, labeled(pairs) if with_labels else None)
+    lw.save(matcher, tmp_path / "m.safetensors")
+    loaded = lw.load(tmp_path / "m.safetensors")
+    assert loaded.match(left, right).pairs.equals(matcher.match(left, right).pairs)
+    others = people(seed=1)[:2]
+    assert loaded.match(*others).pairs.equals(matcher.match(*others).pairs)
+    assert (loaded.transform(left) != matcher.transform(left)).nnz == 0
+    assert_array_equal(loaded.candidates_.left, matcher.candidates_.left)
+    assert (loaded.fields_, loaded.forecast_) == (matcher.fields_, matcher.forecast_)
+    assert str(loaded.explain("a0", "b0"))
+    content = (tmp_path / "m.safetensors").read_bytes()
+    assert b"meier" not in content
+    assert to_bytes(loaded) == to_bytes(matcher)
+
+
+def test_a_loaded_matcher_has_no_tables_to_ask_about(tables, fitted, tmp_path):
+    fitted.save(tmp_path / "m.safetensors")
+    loaded = lw.load(tmp_path / "m.safetensors")
+    for call in (loaded.ask, lambda: loaded.learn([]), lambda: loaded.explain("a0", "b0")):
+        with pytest.raises(ValueError, match="call fit first"):
+            call()
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        lw.Matcher().ask()
+
+
+def test_an_explanation_adds_up_to_the_logistic_half(tables, fitted):
+    left, right, _ = tables
+    fitted.match(left, right)
+    why = fitted.explain("a0", "b0")
+    vector = fitted._tables.comparison.vectors(_pair(fitted, "a0", "b0"))
+    logistic = fitted.model_.learner.logistic(vector)[0]
+    total = why.base + sum(term.log_odds for term in why)
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(logistic)
+    assert {term.field for term in why} == {"name", "street", "town", "born", "*"}
+    name = next(term for term in why if term.field == "name")
+    assert name.left == left["name"][0]
+    assert why.probability == pytest.approx(fitted.predict_proba(left, right, [("a0", "b0")])[0])
+    assert "forest" in str(why)
+
+
+def _pair(matcher, a, b):
+    from likewise.matching._labels import read_pairs
+
+    return read_pairs([(a, b)], *matcher._tables.sides)[0]
+
+
+def test_the_similarity_finds_the_same_people_in_an_index(tables, fitted):
+    left, right, pairs = tables
+    index = lw.Index(fitted.similarity_).add(right["id"].tolist(), fitted.transform(right))
+    found = index.search(fitted.transform(left), k=3)
+    partner = dict(pairs)
+    hits = [partner[name] in ids for name, ids in zip(left["id"], found.ids, strict=True)]
+    assert np.mean(hits) > 0.95
+    assert (np.asarray(fitted.similarity_.W) >= 0).all()
+
+
+def test_a_precision_raises_the_threshold(tables):
+    left, right, pairs = tables
+    usual = lw.Matcher().fit(left, right, labeled(pairs))
+    precise = lw.Matcher(precision=0.995).fit(left, right, labeled(pairs))
+    assert precise.threshold_ >= usual.threshold_
+    assert precise.forecast_["precision"] >= 0.995
+    assert lw.Matcher(threshold=0.3).fit(left, right, labeled(pairs)).threshold_ == 0.3
+
+
+def answer(questions, pairs):
+    truth = set(pairs)
+    rows = zip(questions["left_id"], questions["right_id"], strict=True)
+    return questions.assign(label=[int(pair in truth) for pair in rows])
+
+
+def test_asking_learns_and_every_fifth_answer_judges(tables):
+    left, right, pairs = tables
+    matcher = lw.Matcher().fit(left, right)
+    seen = set()
+    for start in range(0, 40, 10):
+        questions = matcher.ask(10)
+        assert [i for i, judge in enumerate(questions["judge"]) if judge] == [4, 9], start
+        rows = set(zip(questions["left_id"], questions["right_id"], strict=True))
+        assert not rows & seen
+        seen |= rows
+        matcher.learn(answer(questions, pairs))
+    assert matcher.judged_["n"] == 8
+    assert sum(map(int, matcher.sentences_[1].split()[2:6:3])) == 32
+    assert f1(decided_pairs(matcher.match(left, right)), pairs) > 0.95
+
+
+def test_wrong_judging_answers_leave_no_trace_in_what_is_learned(tables):
+    left, right, pairs = tables
+    learned = []
+    for intruder in (0, 1):
+        matcher = lw.Matcher().fit(left, right, labeled(pairs))
+        questions = answer(matcher.ask(10), pairs)
+        questions.loc[questions["judge"] == 1, "label"] = intruder
+        learned.append(matcher.learn(questions))
+    honest, misled = learned
+    assert to_bytes(honest.similarity_) == to_bytes(misled.similarity_)
+    assert to_bytes(honest.model_) == to_bytes(misled.model_)
+    assert honest.judged_ != misled.judged_
+
+
+def test_labels_of_a_file_keep_their_judges_apart(tables):
+    left, right, pairs = tables
+    labels = labeled(pairs)
+    labels["judge"] = 0
+    wrong = pd.DataFrame({"left_id": [pairs[30][0]], "right_id": [pairs[30][1]], "label": [0],
+                          "judge": [1]})  # fmt: skip
+    plain = lw.Matcher().fit(left, right, labels)
+    judged = lw.Matcher().fit(left, right, pd.concat([labels, wrong]))
+    assert to_bytes(plain.model_) == to_bytes(judged.model_)
+    assert judged.judged_["n"] == 1
+
+
+def test_a_share_that_judges_exclude_is_said_and_not_used(tables):
+    left, right, pairs = tables
+    labels = labeled(pairs)
+    labels["judge"] = 0
+    matches = pd.DataFrame(pairs[12:], columns=["left_id", "right_id"]).assign(label=1, judge=1)
+    matcher = lw.Matcher().fit(left, right, pd.concat([labels, matches]))
+    assert matcher.share_ == matcher.judged_["share"][1] > 0.8
+    assert any("outside the interval" in sentence for sentence in matcher.sentences_)
+
+
+def test_few_labels_are_learned_from_and_said_to_be_few(tables):
+    left, right, pairs = tables
+    matcher = lw.Matcher().fit(left, right, labeled(pairs, 1, 1))
+    assert matcher.sentences_[1] == "Learned from 1 matches and 1 non-matches: too few to judge."
+    assert 0.02 < matcher.share_ < 0.3
