@@ -14,7 +14,7 @@ from likewise._threads import single_threaded_blas
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _monitoring, _routes
-from likewise.server.api._middleware import AccessControl, BodyLimit, Responses
+from likewise.server.api._middleware import AccessControl, BodyLimit, Responses, RootPath
 from likewise.server.api._monitoring import Metrics
 from likewise.server.api._state import State
 from likewise.server.explorer import _pages
@@ -70,6 +70,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.likewise = state
     for module in (_routes, _explorer_routes, _monitoring, _pages):
@@ -81,6 +82,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_middleware(BodyLimit, max_bytes=settings.max_bytes)
     app.add_middleware(AccessControl, settings=settings)
+    app.add_middleware(RootPath, root_path=settings.root_path)
     app.add_middleware(Responses, timeout=settings.timeout, observe=metrics.observe)
     return app
 

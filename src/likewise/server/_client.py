@@ -123,6 +123,7 @@ class Client:
         *,
         clicks: Iterable[tuple[QueryLike, Sequence[ItemId], ItemId | Sequence[ItemId]]] = (),
         key: str | None = None,
+        user: str | None = None,
     ) -> int:
         """Send triplets and clicks; return the number of comparisons written to the journal.
 
@@ -134,6 +135,8 @@ class Client:
             Ids of the items shown, in order, and of the one or those that were chosen.
         key : str, optional
             Identifies the request, to repeat or undo it; by default a random one.
+        user : str, optional
+            Whose feedback it is; `forget` undoes all of it.
         """
         body = {
             "triplets": [
@@ -145,12 +148,18 @@ class Client:
                 for query, shown, chose in clicks
             ],
             "key": key or f"client-{uuid4()}",
+            "user": user,
         }
         return self._post(schemas.Accepted, "/v1/feedback", body).accepted
 
     def undo(self, key: str) -> int:
         """Undo the feedback under a key; return the number of its comparisons."""
         return self._request(schemas.Undone, "DELETE", f"/v1/feedback/{quote(key, safe='')}").undone
+
+    def forget(self, user: str) -> int:
+        """Undo all feedback of a user; return the number of its comparisons."""
+        path = f"/v1/users/{quote(user, safe='')}/feedback"
+        return self._request(schemas.Undone, "DELETE", path).undone
 
     def feedback_state(self) -> schemas.FeedbackState:
         """Return the number of comparisons in the journal, and of those consumed."""

@@ -10,7 +10,6 @@ from likewise.exceptions import require_extra
 from likewise.server._settings import Settings
 
 _SHUTDOWN_SECONDS = 10
-_MAX_CONNECTIONS = 1_000
 
 
 def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: None) -> None:
@@ -26,19 +25,23 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
     uvicorn: Any = require_extra("uvicorn", "server", "a server")
     require_extra("fastapi", "server", "a server")
     from likewise.server._app import create_app
+    from likewise.server._connections import MAX_CONNECTIONS, allow_many_files, protocol_class
 
     # A thread that handles feedback yields to a search after this many seconds instead of 5 ms.
     sys.setswitchinterval(0.0005)
+    allow_many_files()
     with _listen(settings.host, settings.port) as listener:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        address = f"http://{host}:{listener.getsockname()[1]}"
+        address = f"http://{host}:{listener.getsockname()[1]}{settings.root_path}"
         config = uvicorn.Config(
             create_app(settings),
             access_log=False,
             log_level="warning",
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_MAX_CONNECTIONS,
+            http=protocol_class(),
+            ws="none",
+            limit_concurrency=MAX_CONNECTIONS + 1,  # above it, connections that wait are closed
             backlog=2048,
             timeout_keep_alive=65,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,

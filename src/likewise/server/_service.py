@@ -59,7 +59,7 @@ class Service:
         except BaseException:
             self.store.close()
             raise
-        self.store_available = True
+        self._store_answers = True
         self._stopping = Event()
         self._poller = Thread(target=self._poll, name="store-polling", daemon=True)
         self.learning: LearningProcess | None = None
@@ -82,6 +82,11 @@ class Service:
         self.store.close()
 
     # The store, and snapshots of it.
+
+    @property
+    def store_available(self) -> bool:
+        """Whether the store answers, and takes feedback."""
+        return self._store_answers and self.store.writable
 
     def _initialize(self) -> None:
         """Check that the store belongs to the model, or fill a new store."""
@@ -118,9 +123,11 @@ class Service:
         while not self._stopping.wait(_POLL_SECONDS):
             try:
                 self.refresh()
-                self.store_available = True
+                if not self.store.writable:
+                    self.store.try_to_write()
+                self._store_answers = True
             except StoreUnavailable:
-                self.store_available = False
+                self._store_answers = False
 
     def refresh(self) -> StoreStatus:
         """Load changed items and a new live version from the store into a new snapshot."""
@@ -254,13 +261,19 @@ class Service:
             self.model.n_query_features or snapshot.n_item_features,
             ids_are_queries=snapshot.items_are_queries,
         )
-        accepted = self.store.append(key, digest, pages)
+        accepted = self.store.append(key, digest, pages, request.user)
         self._wake_learner()
         return accepted
 
     def undo(self, key: str) -> int:
         """Undo feedback, and return the number of its comparisons."""
         undone = self.store.undo(key)
+        self._wake_learner()
+        return undone
+
+    def forget(self, user: str) -> int:
+        """Undo all feedback of a user, and return the number of its comparisons."""
+        undone = self.store.forget(user)
         self._wake_learner()
         return undone
 

@@ -1,6 +1,7 @@
 """The settings of a server."""
 
 import os
+import re
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -44,6 +45,8 @@ class Settings:
         Sustained limit of a client's feedback requests per second.
     timeout : float, default=30.0
         Time limit of a request in seconds.
+    root_path : str, default=""
+        The path under which a proxy serves this server, such as ``/sim``.
     """
 
     model: Path
@@ -61,6 +64,7 @@ class Settings:
     max_bytes: int = 4_000_000
     feedback_rate: float = 200.0
     timeout: float = 30.0
+    root_path: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", Path(self.model))
@@ -81,6 +85,11 @@ class Settings:
         if self.learner not in LEARNERS:
             raise ValueError(
                 f"learner must be {' or '.join(LEARNERS)}, but {self.learner!r} was given."
+            )
+        if re.fullmatch(r"(/[A-Za-z0-9._~-]+)*", self.root_path) is None:
+            raise ValueError(
+                "root_path must begin with / and not end with it, such as /sim, but "
+                f"{self.root_path!r} was given."
             )
         for name in ("max_bytes", "feedback_rate", "timeout", "r"):
             if not getattr(self, name) > 0:

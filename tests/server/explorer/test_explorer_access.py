@@ -168,5 +168,7 @@ def test_the_explorer_and_the_report_are_of_one_family():
     explorer = files("likewise.server.explorer").joinpath("web/theme.css").read_text()
     for dark in (False, True):
         theirs, ours = tokens(report, dark), tokens(explorer, dark)
-        assert len(theirs) == 20
-        assert theirs.items() <= ours.items()
+        # quantiles of a numeric target, which the explorer does not have
+        shared = {name: color for name, color in theirs.items() if not re.match(r"--q\d", name)}
+        assert len(shared) == 20
+        assert shared.items() <= ours.items()

@@ -60,7 +60,8 @@ def test_the_journal_of_an_earlier_store_is_learned_to_the_same_state(copy):
     running.save()
     after = store.checkpoint()
     assert (after.entry, after.position) == (before.entry, before.position)
-    assert after.predicted == before.predicted
+    undone = [entry.size for entry in store.entries(0) if entry.number in store.undone(2**53)]
+    assert after.predicted == before.predicted - sum(undone)  # which are erased
     np.testing.assert_allclose(form(after), form(before), rtol=1e-5, atol=1e-6)
     store.close()
 

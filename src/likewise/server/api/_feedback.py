@@ -17,8 +17,8 @@ _COLUMNS = ("query", "closer", "farther", "weight", "key", "at")
 
 
 def request_digest(request: FeedbackRequest) -> str:
-    """Return a digest of a request without its key."""
-    return sha256(request.model_dump_json(exclude={"key"}).encode()).hexdigest()
+    """Return a digest of a request without its key and its user."""
+    return sha256(request.model_dump_json(exclude={"key", "user"}).encode()).hexdigest()
 
 
 def to_pages(

@@ -6,6 +6,7 @@
 import asyncio
 import json
 import logging
+import re
 from collections import OrderedDict
 from collections.abc import Callable
 from hmac import compare_digest
@@ -14,16 +15,15 @@ from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from likewise.server._settings import Settings
 
 _LOG = logging.getLogger("likewise.server")
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")  # a name, and a port
 _PROTECTED_PATHS = ("/v1/", "/metrics", "/openapi.json")
 _CHANGING_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 _MAX_CLIENTS = 10_000
-_TRUSTED = "likewise.trusted"
 
 SECURITY_HEADERS = [
     (
@@ -112,6 +112,27 @@ class _Response:
         await self.send({"type": "http.response.body", "body": body})
 
 
+class RootPath:
+    """Removes the prefix under which a proxy serves this server; paths without it work too.
+
+    It comes before `AccessControl`, which decides by the path.
+    """
+
+    def __init__(self, app: Any, root_path: str) -> None:
+        self._app, self._root = app, root_path
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Handle a request."""
+        if scope["type"] == "http" and self._root:
+            if scope["path"] == self._root:  # links of the page are relative to the last slash
+                raise HTTPException(308, "moved.", {"location": f"{self._root}/"})
+            if scope["path"].startswith(f"{self._root}/"):
+                scope = {**scope, "path": scope["path"].removeprefix(self._root)}
+                raw = scope.get("raw_path") or b""
+                scope["raw_path"] = raw.removeprefix(self._root.encode())
+        await self._app(scope, receive, send)
+
+
 class AccessControl:
     """Rejects requests by host, origin, token, content type and feedback rate."""
 
@@ -121,22 +142,21 @@ class AccessControl:
         self._limiter = RateLimit(settings.feedback_rate)
         host = settings.host if ":" not in settings.host else f"[{settings.host}]"
         # A server that other machines can reach requires a token and may have any name.
-        hosts = [*_LOCAL_HOSTS, host] if settings.is_local else ["*"]
-        self._trusted_hosts = TrustedHostMiddleware(_mark_trusted, hosts, www_redirect=False)
+        self._hosts = {*_LOCAL_HOSTS, host.lower()} if settings.is_local else None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request."""
         if scope["type"] == "http":
-            # A malicious site can point a host name of its own at this machine (DNS rebinding).
-            await self._trusted_hosts(scope, receive, _discard)
-            if not scope.get(_TRUSTED):
-                raise HTTPException(403, "this host name is not served here.")
             self._check(scope)
         await self._app(scope, receive, send)
 
     def _check(self, scope: Any) -> None:
         headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
         host, origin = headers.get("host", "").lower(), headers.get("origin")
+        # A malicious site can point a host name of its own at this machine (DNS rebinding).
+        name = _HOST.fullmatch(host)
+        if name is None or (self._hosts is not None and name[1] not in self._hosts):
+            raise HTTPException(403, "this host name is not served here.")
         foreign = origin is not None and origin.lower().partition("://")[2] != host
         if foreign and method in _CHANGING_METHODS:
             raise HTTPException(403, "requests from other sites must not change anything.")
@@ -153,16 +173,8 @@ class AccessControl:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
                 raise HTTPException(415, "the content type must be application/json.")
-        if path.startswith("/v1/feedback") and method in _CHANGING_METHODS:
+        if path.startswith(("/v1/feedback", "/v1/users/")) and method in _CHANGING_METHODS:
             self._limiter.take((scope.get("client") or ("unknown",))[0])
-
-
-async def _mark_trusted(scope: Any, receive: Any, send: Any) -> None:
-    scope[_TRUSTED] = True
-
-
-async def _discard(message: Any) -> None:
-    """Drop the plain-text error of `TrustedHostMiddleware`; ours is JSON."""
 
 
 def _has_body(headers: Headers) -> bool:

@@ -18,6 +18,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/v1", responses=ERRORS)
 
 ItemName = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+UserName = ItemName
 FeedbackKey = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
@@ -79,6 +80,12 @@ async def export_feedback(
 async def undo_feedback(key: FeedbackKey, state: Shared) -> schemas.Undone:
     """Undo the feedback under a key: the model becomes what it would be without it."""
     return schemas.Undone(undone=await state.run(state.service.undo, key))
+
+
+@router.delete("/users/{user:path}/feedback", summary="Forget a user")
+async def forget_user(user: UserName, state: Shared) -> schemas.Undone:
+    """Undo all feedback of a user, which is then erased from the store."""
+    return schemas.Undone(undone=await state.run(state.service.forget, user))
 
 
 @router.get("/teach/next", summary="The next question to ask a person")

@@ -23,6 +23,7 @@ Id = (
 Text = Annotated[Plain, Field(max_length=MAX_CHARACTERS)]
 Name = Annotated[Plain, Field(max_length=200)]
 Key = Annotated[StrictStr, Field(min_length=1, max_length=200, pattern=r"^[\x21-\x7e]+$")]
+User = Annotated[Plain, Field(min_length=1, max_length=200)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Cell = Text | Annotated[StrictInt, Field(ge=-(2**53), le=2**53)] | Number | bool | None
 
@@ -136,6 +137,7 @@ class FeedbackRequest(Body):
     triplets: list[Triplet] = Field(default=[], max_length=MAX_TRIPLETS)
     clicks: list[Click] = Field(default=[], max_length=100)
     key: Key | None = None
+    user: User | None = Field(None, description="Whose feedback it is, to be forgotten later.")
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> "FeedbackRequest":

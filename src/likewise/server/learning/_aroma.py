@@ -14,14 +14,34 @@ from likewise._files import from_bytes, to_bytes
 from likewise.server.learning._initial import InitialModel, matrix_scores
 from likewise.server.learning._journal import JournalCache
 from likewise.server.learning._pages import HeldOutPages, Pages
-from likewise.server.store import Candidate, Checkpoint, Entry, Page, Recipe, Store, Verdict
+from likewise.server.store import (
+    Candidate,
+    Checkpoint,
+    Entry,
+    Page,
+    Recipe,
+    SavedStates,
+    Store,
+    Verdict,
+)
 from likewise.supervision import click_triplets
 
 SPLIT = 0
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
-_SAVED_STATE_INTERVAL, _MAX_SAVED_STATES = 16, 4
+_INTERVAL = 16  # entries between saved states near the end of the journal
 
 States = tuple[bytes, bytes]
+
+
+def is_kept(entry: int, last: int) -> bool:
+    """Tell whether the state after an entry is kept: the farther back, the fewer.
+
+    Their distance doubles with the distance from the last entry, so that an undo replays at most
+    twice the entries since the undone one, and 100,000 entries have about 25 states. A state
+    that is kept was also kept before.
+    """
+    doublings = max(0, ((last - entry) // (2 * _INTERVAL)).bit_length() - 1)
+    return entry % (_INTERVAL << doublings) == 0
 
 
 class AromaMethod:
@@ -33,33 +53,41 @@ class AromaMethod:
         self._store, self._initial = store, initial
         self._entry = checkpoint.entry
         self._restore((checkpoint.state, checkpoint.twin or checkpoint.state))
-        self._saved_states: list[tuple[int, States]] = []  # from which undoing resumes
+        self._journal: JournalCache | None = None
+        self._undone_from: int | None = None  # the first entry whose undo has yet to be learned
+        # Changes of the states from which an undo resumes, since the last checkpoint.
+        self._dropped_from: int | None = None
+        self._added: dict[int, States] = {}
 
     def add_entry(self, entry: Entry, journal: JournalCache) -> None:
-        """Learn from an entry, or again without the entry that it undoes."""
+        """Learn from an entry; an undo is learned with the next entry, together with others."""
+        self._journal = journal
         if entry.undoes is not None:
-            self._relearn_without(entry.undoes, journal)
+            self._undone_from = min(entry.undoes, self._undone_from or entry.undoes)
+            self._entry = entry.number
         else:
+            self._learn_undos()
             self._learn(entry, journal)
-        self._entry = entry.number
-        if entry.number % _SAVED_STATE_INTERVAL == 0:
-            recent = self._saved_states[1 - _MAX_SAVED_STATES :]
-            self._saved_states = [*recent, (entry.number, self.states())]
+            self._entry = entry.number
+            self._save_state(entry.number)
 
     def update(self, position: int, pages: Pages) -> None:
         """Do nothing: `add_entry` has learned already."""
 
     def confidence(self, triplets: np.ndarray, queries: np.ndarray, items: np.ndarray) -> Any:
         """Return the probability of each triplet."""
+        self._learn_undos()
         return self._state.confidence(triplets, queries, items)
 
     def scores(self, pages: Pages, held_out: HeldOutPages, split: int) -> np.ndarray:
         """Return the scores of all fractions of the twin."""
+        self._learn_undos()
         matrices = (self._interpolate(self._twin, share) for share in SHARES)
         return np.array([[matrix_scores(pages, held_out, W)] for W in matrices])
 
     def candidate(self, form: int, step: int, pages: Pages, verdict: Verdict) -> Candidate:
         """Return a fraction of the change of the state and of its twin."""
+        self._learn_undos()
         share = SHARES[form]
         similarity, twin = (
             to_bytes(self._initial.to_similarity(self._interpolate(aroma, share)))
@@ -72,28 +100,53 @@ class AromaMethod:
 
     def states(self) -> States:
         """Return the states for a checkpoint."""
+        self._learn_undos()
         return to_bytes(self._state), to_bytes(self._twin)
 
     def _restore(self, states: States) -> None:
         self._state, self._twin = (from_bytes(state) for state in states)
 
-    def _relearn_without(self, undone: int, journal: JournalCache) -> None:
-        """Learn again without an entry, from the last saved state before it."""
-        self._saved_states = [
-            (number, states) for number, states in self._saved_states if number < undone
-        ]
-        number = 0
-        if self._saved_states:
-            number, states = self._saved_states[-1]
-            self._restore(states)
-        else:
-            initial = to_bytes(self._initial.aroma)
-            self._restore((initial, initial))
+    def saved_states(self) -> SavedStates:
+        """Return the changes of the saved states since the last checkpoint."""
+        self._learn_undos()
+        last = self._entry
+        return SavedStates(self._dropped_from, self._added, lambda entry: is_kept(entry, last))
+
+    def mark_saved(self) -> None:
+        """Forget the changes of the saved states, which have been written."""
+        self._dropped_from, self._added = None, {}
+
+    def _save_state(self, number: int) -> None:
+        if is_kept(number, self._entry):
+            self._added[number] = to_bytes(self._state), to_bytes(self._twin)
+            self._added = {n: s for n, s in self._added.items() if is_kept(n, self._entry)}
+
+    def _learn_undos(self) -> None:
+        """Learn again without undone entries, from the last saved state before the first."""
+        if self._undone_from is None:
+            return
+        assert self._journal is not None
+        first, self._undone_from = self._undone_from, None
+        self._added = {n: states for n, states in self._added.items() if n < first}
+        self._dropped_from = min(first, self._dropped_from or first)
+        number, states = self._state_before(first)
+        self._restore(states)
         while number < self._entry:
             for earlier in self._store.entries(number, min(256, self._entry - number)):
-                if not journal.is_undone(earlier.number):
-                    self._learn(earlier, journal)
+                if not self._journal.is_undone(earlier.number):
+                    self._learn(earlier, self._journal)
                 number = earlier.number
+                self._save_state(number)
+
+    def _state_before(self, entry: int) -> tuple[int, States]:
+        """Return the last state before an entry, and the number of its last entry."""
+        if self._added:
+            number = max(self._added)
+            return number, self._added[number]
+        assert self._dropped_from is not None
+        saved = self._store.saved_state(min(entry, self._dropped_from))
+        initial = to_bytes(self._initial.aroma)
+        return saved or (0, (initial, initial))
 
     def _learn(self, entry: Entry, journal: JournalCache) -> None:
         comparisons = [

@@ -5,6 +5,7 @@ was killed therefore resumes from its last checkpoint and reaches exactly the sa
 """
 
 from collections.abc import Callable
+from itertools import zip_longest
 from time import monotonic
 
 import numpy as np
@@ -24,7 +25,7 @@ from likewise.server.learning._initial import InitialModel, matrix_scores
 from likewise.server.learning._journal import JournalCache
 from likewise.server.learning._pages import HeldOutPages, Pages
 from likewise.server.learning._ridge import RidgeMethod, ridge_scores
-from likewise.server.store import Checkpoint, Entry, Store, VersionFiles, VersionInfo
+from likewise.server.store import Candidate, Checkpoint, Entry, Store, VersionFiles, VersionInfo
 
 _PROGRESS_INTERVAL = 25  # comparisons, after the first 500
 _MAX_SAVING_SHARE = 0.2  # of the time
@@ -61,9 +62,10 @@ class Learner:
     def step(self) -> bool:
         """Consume the next entries; return whether there were any."""
         entries = self._store.entries(self._entry)
-        for entry in entries:
+        for entry, next_entry in zip_longest(entries, entries[1:]):
             self._consume(entry)
-            if monotonic() >= self._next_save:
+            more_undos = next_entry is not None and next_entry.undoes is not None
+            if monotonic() >= self._next_save and not more_undos:  # undos are learned together
                 self.save()
         return bool(entries)
 
@@ -72,7 +74,7 @@ class Learner:
         if self._entry == self._saved_entry:
             return
         started = monotonic()
-        self._store.save_checkpoint(self._checkpoint(), self._progress)
+        self._write_checkpoint()
         self._mark_saved()
         finished = monotonic()
         self._next_save = finished + (finished - started) / _MAX_SAVING_SHARE
@@ -121,7 +123,7 @@ class Learner:
                 return
             form, step, verdict = choose_candidate(*means, live=number, test=tests + 1)
             candidate = self._method.candidate(form, step, pages, verdict)
-            written = self._store.save_checkpoint(self._checkpoint(), self._progress, candidate)
+            written = self._write_checkpoint(candidate)
         self._mark_saved()
 
     def _live_scores(self, pages: Pages) -> tuple[int, Scores]:
@@ -130,13 +132,16 @@ class Learner:
         files = self._store.version_files(number)
         return number, version_scores(version, files, pages, self._initial)
 
-    def _checkpoint(self) -> Checkpoint:
+    def _write_checkpoint(self, candidate: Candidate | None = None) -> bool:
         counts = self._predicted, self._correct
-        return Checkpoint(self._entry, self._position, *counts, *self._method.states())
+        checkpoint = Checkpoint(self._entry, self._position, *counts, *self._method.states())
+        saved_states = self._method.saved_states()
+        return self._store.save_checkpoint(checkpoint, self._progress, candidate, saved_states)
 
     def _mark_saved(self) -> None:
         self._saved_entry = self._entry
         self._progress = []
+        self._method.mark_saved()
 
 
 def version_scores(

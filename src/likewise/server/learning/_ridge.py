@@ -80,6 +80,12 @@ class RidgeMethod:
         """Return the belief for a checkpoint; all else is learned from the journal."""
         return to_bytes(self._belief), None
 
+    def saved_states(self) -> None:
+        """Return None: an undo takes effect when the journal is next learned as a whole."""
+
+    def mark_saved(self) -> None:
+        """Do nothing: there are no saved states."""
+
     @property
     def _gammas(self) -> tuple[float, ...]:
         return GAMMAS if self._initial.has_offsets else (0.0,)

@@ -77,9 +77,12 @@ class LearningProcess:
 
 
 def start_process() -> subprocess.Popen[bytes]:
-    """Start a learning process that waits for its configuration."""
+    """Start a learning process that waits for its configuration.
+
+    With ``-P`` modules in the working directory, which may hold anybody's data, are not imported.
+    """
     return subprocess.Popen(
-        [sys.executable, "-m", "likewise.server.learning._worker"], stdin=subprocess.PIPE
+        [sys.executable, "-P", "-m", "likewise.server.learning._worker"], stdin=subprocess.PIPE
     )
 
 

@@ -13,16 +13,26 @@ from typing import Any
 import numpy as np
 
 from likewise._threads import slices
+from likewise.server.store._records import StoreUnavailable
 
 _BATCH_SIZE = 500
+_PROBE, _PROBE_SIZE = "probe", 65_536  # a note that is written where the disk may be full
 
 
 class Database(ABC):
-    """A database connection; subclasses implement it. All methods are thread-safe."""
+    """A database connection; subclasses implement it. All methods are thread-safe.
+
+    Attributes
+    ----------
+    kind : {"sqlite", "postgresql"}
+    writable : bool
+        Whether the last transaction that could write succeeded.
+    """
 
     kind: str
 
     def __init__(self) -> None:
+        self.writable = True
         self._lock = RLock()
         self._in_transaction = False
 
@@ -37,12 +47,17 @@ class Database(ABC):
             if self._in_transaction:
                 yield
                 return
-            with self._outer_transaction(read_only):
-                self._in_transaction = True
-                try:
-                    yield
-                finally:
-                    self._in_transaction = False
+            try:
+                with self._outer_transaction(read_only):
+                    self._in_transaction = True
+                    try:
+                        yield
+                    finally:
+                        self._in_transaction = False
+            except StoreUnavailable:
+                self.writable = self.writable and read_only
+                raise
+            self.writable = self.writable or not read_only
 
     @abstractmethod
     def _outer_transaction(self, read_only: bool) -> AbstractContextManager[None]:
@@ -75,6 +90,13 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close the connection."""
+
+    def try_to_write(self) -> None:
+        """Write something and delete it; raise StoreUnavailable if that is not possible."""
+        with self._transaction():
+            self._set_note(_PROBE, " " * _PROBE_SIZE)
+        with self._transaction():
+            self._execute("delete from note where name = ?", [_PROBE])
 
     def note(self, name: str) -> str | None:
         """Return the value of a note."""

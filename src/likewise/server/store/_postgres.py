@@ -61,7 +61,11 @@ class PostgresStore(Store):
         self._connection.execute("set lock_timeout to '30s'")
         with self._connection.transaction():
             self._connection.execute(lock, [_LOCK_SPACE, _SCHEMA_LOCK])
-            self._create_tables(_TYPES)
+            self._in_transaction = True
+            try:
+                self._create_tables(_TYPES)
+            finally:
+                self._in_transaction = False
         pgvector.register_vector(self._connection)
 
     @contextmanager

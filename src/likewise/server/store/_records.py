@@ -1,5 +1,6 @@
 """The records of a store as plain values, and the errors that a store raises."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Literal, NamedTuple
@@ -66,11 +67,13 @@ class Page:
 class Entry:
     """An entry of the journal: pages, or the number of an earlier entry that it undoes.
 
-    Positions count comparisons; `first` is the position of the entry's first comparison.
+    Positions count comparisons; `first` is the position of the entry's first comparison, and `size`
+    their number, also where an undone entry was erased and has no pages.
     """
 
     number: int
     first: int
+    size: int
     pages: tuple[Page, ...]
     undoes: int | None
     key: str
@@ -79,7 +82,7 @@ class Entry:
     @property
     def end(self) -> int:
         """Position after its last comparison."""
-        return self.first + sum(page.n_comparisons for page in self.pages)
+        return self.first + self.size
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,25 @@ class Checkpoint:
     correct: int
     state: bytes
     twin: bytes | None = None
+
+
+@dataclass(frozen=True)
+class SavedStates:
+    """Changes of the states from which an undo resumes, written with a checkpoint.
+
+    Attributes
+    ----------
+    dropped_from : int or None
+        States after this entry and later are deleted.
+    added : dict of int to (state, twin)
+        By the number of the last entry.
+    kept : callable
+        Tells whether the state after an entry is still kept.
+    """
+
+    dropped_from: int | None
+    added: dict[int, tuple[bytes, bytes]]
+    kept: Callable[[int], bool]
 
 
 class Evaluation(NamedTuple):

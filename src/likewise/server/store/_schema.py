@@ -1,17 +1,19 @@
 """The tables of a store, and the migration of a store with an earlier schema."""
 
 import json
+from collections.abc import Callable
 
-from likewise.server.store._journal import encode_pages
+from likewise.server.store._journal import Journal, encode_pages
 from likewise.server.store._records import Page
 from likewise.server.store._versions import Versions
 
-SCHEMA = 2
+SCHEMA = 3
 _FIRST_SCHEMA = 1  # has no note of its number, and stores triplets instead of pages
+_VECTORS_IN_BODIES = 2  # stores the vector of a query once for each page
 _TABLES = """
 create table if not exists note (name text primary key, value text not null);
 create table if not exists counter (name text primary key, value {whole} not null);
-insert into counter values ('item', 0), ('entry', 0), ('position', 0), ('version', 0)
+insert into counter values ('item', 0), ('entry', 0), ('position', 0), ('version', 0), ('query', 0)
     on conflict do nothing;
 create table if not exists item (
     revision {whole} primary key, id text not null, shown text not null,
@@ -22,10 +24,20 @@ create index if not exists item_retired on item (retired) where retired is not n
 create table if not exists entry (
     number {whole} primary key, key text not null unique, digest text not null,
     first {whole} not null, size {whole} not null, body text not null, undoes {whole},
-    at {real} not null
+    at {real} not null, person text
 );
 create index if not exists entry_end on entry ((first + size));
 create unique index if not exists entry_undoes on entry (undoes) where undoes is not null;
+create table if not exists query (
+    number {whole} primary key, digest text not null unique, vector {binary} not null
+);
+create table if not exists entry_query (
+    entry {whole} not null, query {whole} not null, primary key (entry, query)
+);
+create index if not exists entry_query_query on entry_query (query);
+create table if not exists saved_state (
+    entry {whole} primary key, state {binary} not null, twin {binary} not null
+);
 create table if not exists checkpoint (
     name text primary key, entry {whole} not null, position {whole} not null,
     asked {whole} not null, foretold {whole} not null, state {binary} not null,
@@ -41,20 +53,22 @@ create table if not exists version (
 )
 """
 _ADDED_COLUMNS = {
+    "entry": [("person", "text")],
     "checkpoint": [("twin", "{binary}")],
     "version": [("recipe", "text"), ("offsets", "{binary}"), ("twin", "{binary}")],
 }
+_INDEXES = "create index if not exists entry_person on entry (person) where person is not null"
 _BATCH_SIZE = 500
 
 
-class Schema(Versions):
+class Schema(Journal, Versions):
     """Creates and migrates the tables, in the transaction that opens a store."""
 
     def _create_tables(self, types: dict[str, str]) -> None:
-        """Create missing tables, and migrate a store of schema 1; reject a later schema.
+        """Create missing tables, and migrate a store of an earlier schema; reject a later one.
 
-        Triplets become pages of two. The learner restarts from the journal, and the live version
-        stays live.
+        In schema 1 triplets become pages of two. The learner restarts from the journal, and the
+        live version stays live. In schema 2 the vectors of queries move to a table of their own.
 
         Parameters
         ----------
@@ -76,16 +90,26 @@ class Schema(Versions):
             for name, kind in columns:
                 if name not in existing:
                     self._execute(f"alter table {table} add column {name} {kind.format(**types)}")
-        self._convert_triplets()
-        ((position,),) = self._execute(
-            "select coalesce(max(position), 0) from version "
-            "where origin = 'learned' and promoted is not null"
-        )
-        self._set_note("judged_from", str(position))
-        self._reset_learner()
+        self._execute(_INDEXES)
+        if schema < _VECTORS_IN_BODIES:
+            self._convert_triplets()
+            ((position,),) = self._execute(
+                "select coalesce(max(position), 0) from version "
+                "where origin = 'learned' and promoted is not null"
+            )
+            self._set_note("judged_from", str(position))
+            self._reset_learner()
+        self._convert_bodies(lambda number, body: self._with_numbers(number, json.loads(body)))
+        ((last,),) = self._execute("select coalesce(max(entry), 0) from checkpoint")
+        self._erase_undone(last)
         self._set_note("schema", str(SCHEMA))
 
     def _convert_triplets(self) -> None:
+        self._convert_bodies(
+            lambda _, body: encode_pages([Page.from_triplet(*t[:3]) for t in json.loads(body)])
+        )
+
+    def _convert_bodies(self, convert: Callable[[int, str], str]) -> None:
         last = 0
         while rows := self._execute(
             "select number, body from entry where number > ? order by number limit ?",
@@ -94,8 +118,5 @@ class Schema(Versions):
             last = rows[-1][0]
             self._execute_many(
                 "update entry set body = ? where number = ?",
-                [
-                    (encode_pages([Page.from_triplet(*t[:3]) for t in json.loads(body)]), number)
-                    for number, body in rows
-                ],
+                [(convert(number, body), number) for number, body in rows],
             )

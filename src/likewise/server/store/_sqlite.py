@@ -13,6 +13,17 @@ from likewise.server.store._store import Store
 
 _TYPES = {"whole": "integer", "real": "real", "binary": "blob", "vector": "blob"}
 _LOCK_TIMEOUT = 30
+# Errors of the file, such as a full disk or a damaged page, and not of a statement.
+_OF_THE_FILE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_READONLY,
+}
 
 
 class SqliteStore(Store):
@@ -36,10 +47,11 @@ class SqliteStore(Store):
         try:
             self._connection = _connect(path)
             self._connection.execute("pragma journal_mode = wal")
+            self._connection.execute("pragma secure_delete = on")  # overwrite what is erased
             self._connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             with self._transaction():
                 self._create_tables(_TYPES)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, StoreUnavailable) as error:
             raise ValueError(f"{path} cannot be used as a store: {error}.") from error
         except ValueError:
             self._connection.close()
@@ -52,11 +64,16 @@ class SqliteStore(Store):
         except sqlite3.OperationalError as error:  # another process holds the write lock
             raise StoreUnavailable(f"the store is locked: {error}.") from error
         try:
-            yield
-        except BaseException:
-            self._connection.rollback()
-            raise
-        self._connection.commit()
+            try:
+                yield
+                self._connection.commit()
+            except BaseException:
+                self._connection.rollback()
+                raise
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF not in _OF_THE_FILE:
+                raise
+            raise StoreUnavailable(f"the store {self._path} cannot be used: {error}.") from error
 
     def _execute(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, values).fetchall()

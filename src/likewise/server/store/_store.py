@@ -2,14 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from likewise.server.store._items import Items
-from likewise.server.store._journal import Journal
 from likewise.server.store._records import Checkpoint, StoreStatus
 from likewise.server.store._schema import Schema
 
 
-class Store(Items, Journal, Schema):
+class Store(Items, Schema):
     """Items, journal, checkpoints and versions of one model."""
 
     def initialize(self, notes: dict[str, str], similarity: bytes, learner: bytes | None) -> None:
@@ -31,6 +31,14 @@ class Store(Items, Journal, Schema):
             if self._note("learner") != name:
                 self._set_note("learner", name)
                 self._reset_learner()
+
+    def save_checkpoint(self, checkpoint: Checkpoint, *args: Any, **options: Any) -> bool:
+        """Write a checkpoint, as in `Versions`, and erase what it no longer needs."""
+        with self._transaction():
+            saved = super().save_checkpoint(checkpoint, *args, **options)
+            if saved:
+                self._erase_undone(checkpoint.entry)
+            return saved
 
     def status(self) -> StoreStatus:
         """Return the counters, read in one transaction."""

@@ -15,6 +15,7 @@ from likewise.server.store._records import (
     NotFound,
     NotSupported,
     Recipe,
+    SavedStates,
     Verdict,
     VersionFiles,
     VersionInfo,
@@ -51,8 +52,9 @@ class Versions(Database):
         checkpoint: Checkpoint,
         progress: Sequence[tuple[int, int, int]] = (),
         candidate: Candidate | None = None,
+        saved_states: SavedStates | None = None,
     ) -> bool:
-        """Write a checkpoint with its progress and its candidate in one transaction.
+        """Write a checkpoint with its progress, candidate and saved states in one transaction.
 
         The candidate is promoted if it passes and the gate is open. If the version that it was
         compared with is no longer live, nothing is written and the answer is False.
@@ -64,12 +66,40 @@ class Versions(Database):
                     return False
                 self._add_candidate(candidate, checkpoint.position)
             self._set_checkpoint("latest", checkpoint)
+            if saved_states is not None:
+                self._change_saved_states(saved_states)
             self._execute_many(
                 "insert into progress (position, asked, foretold) values (?, ?, ?) "
                 "on conflict (position) do nothing",
                 progress,
             )
             return True
+
+    def saved_state(self, before: int) -> tuple[int, tuple[bytes, bytes]] | None:
+        """Return the last saved state before an entry, with the number of its last entry."""
+        with self._transaction(read_only=True):
+            rows = self._execute(
+                "select entry, state, twin from saved_state where entry < ? "
+                "order by entry desc limit 1",
+                [before],
+            )
+        if not rows:
+            return None
+        entry, state, twin = rows[0]
+        return int(entry), (bytes(state), bytes(twin))
+
+    def _change_saved_states(self, states: SavedStates) -> None:
+        if states.dropped_from is not None:
+            self._execute("delete from saved_state where entry >= ?", [states.dropped_from])
+        for entry, (state, twin) in states.added.items():
+            self._execute("delete from saved_state where entry = ?", [entry])
+            self._execute(
+                "insert into saved_state (entry, state, twin) values (?, ?, ?)",
+                [entry, state, twin],
+            )
+        for (entry,) in self._execute("select entry from saved_state"):
+            if not states.kept(entry):
+                self._execute("delete from saved_state where entry = ?", [entry])
 
     def _add_candidate(self, candidate: Candidate, position: int) -> None:
         verdict, held = candidate.verdict, self._note("gate") == "held"
@@ -137,6 +167,7 @@ class Versions(Database):
     def _reset_learner(self) -> None:
         """Delete the learner's progress: it restarts from the first entry of the journal."""
         self._execute("delete from checkpoint where name = 'latest'")
+        self._execute("delete from saved_state")
         self._execute("delete from progress")
 
     def _add_version(

@@ -4,6 +4,7 @@ import { askForToken } from "./dialogs.js";
 import { capital } from "./words.js";
 
 const KEPT_AS = "likewise-token";
+const ROOT = new URL("..", import.meta.url); // the server may be behind a proxy, under a prefix
 let asking = null;
 
 /** An error response of the server; status 0 if it could not be reached. */
@@ -56,7 +57,7 @@ async function send(path, { method = "GET", body = null, signal = null } = {}) {
 
 async function reach(path, request) {
   try {
-    return await fetch(path, request);
+    return await fetch(new URL(path.slice(1), ROOT), request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Problem(0, "The server cannot be reached. Is it still running?");
