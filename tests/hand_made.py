@@ -36,10 +36,21 @@ def longs(*values):
     return "I64", [len(values)], struct.pack(f"<{len(values)}q", *values)
 
 
-def fitted(**values):
-    """Return the header of an estimator: the only kind whose file sets attributes."""
-    entries = {"class": "SimilarityClassifier", "parameters": "{}"}
-    return {**entries, "fitted": json.dumps(values)}
+def fitted(parameters=None, **values):
+    """Return the header of a classifier of two rows; its arrays are `IDENTITY`."""
+    similarity = {"class": "Mahalanobis", "parameters": {"L": 1.0}}
+    good = {
+        "n_features_in_": 2,
+        "learner_": None,
+        "similarities_": None,
+        "radii_": None,
+        "similarity_": {"$object": similarity},
+        "items_": CSR,
+        "classes_": {"$text": ["a", "b"], "$shape": [2]},
+        "labels_": {"$array": "i"},
+    }
+    entries = {"class": "SimilarityClassifier", "parameters": json.dumps(parameters or {})}
+    return {**entries, "fitted": json.dumps({**good, **values})}
 
 
 def nested(depth):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.hand_made import CSR, IDENTITY, file_of, fitted, parameters
+from tests.hand_made import IDENTITY, file_of, fitted, parameters
 
 import likewise as lw
 from likewise.exceptions import ModelFileError
@@ -60,10 +60,10 @@ def seeds_of_fuzz(path):
     yield path.read_bytes()
     yield GOLDEN.read_bytes()
     inner = {"$object": {"class": "Mahalanobis", "parameters": {"L": {"$array": "d"}}}}
-    yield file_of(fitted(items_=CSR, similarity_=inner), IDENTITY)
+    yield file_of(fitted(similarity_=inner), IDENTITY)
     texts = {"$text": ["b", "c"], "$shape": [2, 1]}
     objects = {"$objects": [None, {"$float": "nan"}], "$shape": [2]}
-    yield file_of(fitted(x_={"$tuple": [texts, {"$dict": {"a": objects}}, 1.5]}))
+    yield file_of(fitted({"c": {"$tuple": [texts, {"$dict": {"a": objects}}, 1.5]}}), IDENTITY)
 
 
 OURS = (lw.Similarity, lw.SimilarityClassifier)

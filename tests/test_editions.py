@@ -15,17 +15,17 @@ FILES = sorted(path.stem for path in FOLDER.glob("*.safetensors"))
 def test_a_file_of_an_earlier_edition_answers_as_it_did(name):
     told = json.loads((FOLDER / f"{name}.json").read_text())
     found = answers(name, lw.load(FOLDER / f"{name}.safetensors"))
-    assert found.keys() == told.keys()
-    for key, values in found.items():
-        if values.dtype.kind == "f":
-            assert_allclose(values, told[key], rtol=1e-5, atol=1e-6)
+    for key, expected in told.items():  # later editions may have more to answer
+        if found[key].dtype.kind == "f":
+            assert_allclose(found[key], expected, rtol=1e-5, atol=1e-6)
         else:
-            assert_array_equal(values, told[key])
+            assert_array_equal(found[key], expected)
 
 
 def test_there_is_a_file_of_every_class():
     from likewise._files._classes import HOMES
 
-    # of AROMA, OASIS, RidgeSimilarity and index-*
+    # of AROMA, OASIS, RidgeSimilarity, index-* and Matcher
     inside = {"DiagonalState", "FactoredState", "OasisState", "RidgeBelief", "Index"}
+    inside |= {"Calibration", "Candidates", "Guess", "PairLearner", "PairModel"}
     assert set(HOMES) - inside <= set(FILES)

@@ -68,7 +68,7 @@ BAD = {
     "shape of no integers": file_of(parameters(W={"$text": ["a"], "$shape": [True]})),
     "text of no strings": file_of(parameters(W={"$text": [1]})),
     "list that is none": file_of(parameters(W={"$list": {"a": 1}})),
-    "nested deeply": file_of(fitted(x_=nested(25))),
+    "nested deeply": file_of(fitted({"c": nested(25)}), IDENTITY),
     "nested more deeply than JSON can": file_of({"parameters": "[" * 200_000}),
     "nested object of no parts": file_of(parameters(W={"$object": 3})),
     "nested object of no class": file_of(parameters(W={"$object": {"class": ["Bilinear"]}})),
@@ -95,7 +95,7 @@ BAD = {
         f"{name} of no estimator": file_of({**parameters(W=1.0), "fitted": json.dumps({name: 1})})
         for name in OF_NO_ESTIMATOR
     },
-    **{f"fitted {name}": file_of(fitted(**{name: 1})) for name in NOT_FOR_A_FILE},
+    **{f"fitted {name}": file_of(fitted(**{name: 1}), IDENTITY) for name in NOT_FOR_A_FILE},
     "distance that is neither": file_of({"class": "Precomputed", **parameters(is_distance="no")}),
 }  # fmt: skip
 
@@ -119,15 +119,16 @@ def test_a_good_file_made_by_hand_is_read(path):
     """Without this the refusals above could be of anything."""
     path.write_bytes(file_of(parameters(W={"$array": "a"}), {"a": doubles(1.0, 2.0)}))
     assert lw.load(path).W.tolist() == [1.0, 2.0]
-    path.write_bytes(file_of(fitted(items_=CSR, x_=nested(3)), IDENTITY))
+    path.write_bytes(file_of(fitted({"n_neighbors": 1, "c": nested(3)}), IDENTITY))
     loaded = lw.load(path)
     assert loaded.items_.toarray().tolist() == [[1.0, 0.0], [0.0, 1.0]]
-    assert loaded.x_ == [[[1.0]]]
+    assert loaded.predict([[1.0, 0.1], [0.1, 1.0]]).tolist() == ["a", "b"]
+    assert loaded.c == [[[1.0]]]
 
 
 def test_a_file_cannot_cover_what_the_class_defines(path, monkeypatch):
     monkeypatch.setattr(lw.SimilarityClassifier, "decide_", lambda self: "ours", raising=False)
-    path.write_bytes(file_of(fitted(decide_="theirs")))
+    path.write_bytes(file_of(fitted(decide_="theirs"), IDENTITY))
     with pytest.raises(ModelFileError, match="it sets 'decide_', which is not for a file to set"):
         lw.load(path)
 

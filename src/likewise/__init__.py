@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from likewise.classifiers import DBoost as DBoost
     from likewise.classifiers import SimilarityClassifier as SimilarityClassifier
     from likewise.classifiers import SimilarityFeatureClassifier as SimilarityFeatureClassifier
+    from likewise.classifiers import SimilarityRegressor as SimilarityRegressor
     from likewise.evaluation import Comparison as Comparison
     from likewise.evaluation import Goodness as Goodness
     from likewise.evaluation import RetrievalReport as RetrievalReport
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from likewise.learners import MLKR as MLKR
     from likewise.learners import NCA as NCA
     from likewise.learners import OASIS as OASIS
+    from likewise.learners import RCA as RCA
     from likewise.learners import RidgeSimilarity as RidgeSimilarity
     from likewise.learners import SiLA as SiLA
+    from likewise.matching import Matcher as Matcher
     from likewise.similarities import Bilinear as Bilinear
     from likewise.similarities import Explanation as Explanation
     from likewise.similarities import Foldable as Foldable
@@ -60,14 +63,18 @@ _HOMES = {
     for home, names in {
         "_files": "load save",
         "_progress": "show_progress",
-        "classifiers": "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier",
+        "classifiers": (
+            "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier "
+            "SimilarityRegressor"
+        ),
         "datasets": "datasets",
         "distributed": "distributed",
         "evaluation": "Comparison Goodness RetrievalReport compare evaluate_retrieval goodness",
         "exceptions": "exceptions",
         "features": "DissimilaritySpace LandmarkFeatures MedianBinarizer",
         "index": "Index index",
-        "learners": "AROMA LMNN MLKR NCA OASIS RidgeSimilarity SiLA",
+        "learners": "AROMA LMNN MLKR NCA OASIS RCA RidgeSimilarity SiLA",
+        "matching": "Matcher",
         "metrics": "metrics",
         "selection": "selection",
         "similarities": (

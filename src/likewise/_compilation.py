@@ -6,7 +6,7 @@ from threading import Event, Thread
 from time import monotonic
 
 from likewise import kernels
-from likewise._progress import LongWork
+from likewise._progress import LongWork, defer_interrupt
 
 
 def clock() -> float:
@@ -29,7 +29,8 @@ def compile_kernels(names: Iterable[str], stop: Event | None = None) -> int:
         for done, name in enumerate(names, start=1):
             if stop is not None and stop.is_set():
                 break
-            n_compiled += kernels.compile_ahead(name)
+            with defer_interrupt():  # LLVM calls back where a kernel is loaded from the cache
+                n_compiled += kernels.compile_ahead(name)
             if n_compiled and work is None:  # nothing to show if all are in the cache
                 work = stack.enter_context(
                     LongWork("compiling, once", total=len(names), unit="kernels")

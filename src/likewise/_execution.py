@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from likewise._validation import Rows, check_rows, check_same_length
+from likewise._validation import Rows, check_class_targets, check_rows, check_same_length
 
 _BACKEND: ContextVar["Backend | None"] = ContextVar("likewise_backend", default=None)
 
@@ -113,6 +113,12 @@ def use_backend(backend: Backend | None) -> Iterator[None]:
         _BACKEND.reset(token)
 
 
+def call_without_backend(X: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``function(X, *arguments)``, computed in the process that calls it."""
+    with use_backend(None):
+        return function(X, *arguments)
+
+
 def validate_rows(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
     """Return rows checked by scikit-learn's `validate_data`; with a backend, `DistributedRows`."""
     from sklearn.utils.validation import validate_data
@@ -136,7 +142,6 @@ def validate_labeled(
     estimator: Any, X: Any, y: Any, *, reset: bool = True, **options: Any
 ) -> tuple[Any, np.ndarray]:
     """Return rows as `validate_rows` does, and one label for each."""
-    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import validate_data
 
     backend = current_backend()
@@ -147,5 +152,5 @@ def validate_labeled(
     else:
         rows, y = validate_rows(estimator, X, reset=reset), backend.labels(y, "y")
         check_same_length(rows, "X", y, "y")
-    check_classification_targets(y)
+    check_class_targets(y, estimator)
     return rows, y

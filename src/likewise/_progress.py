@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -17,7 +17,7 @@ from typing import Any
 
 from likewise.exceptions import InterruptedWarning
 
-__all__ = ["LongWork", "show_progress"]
+__all__ = ["LongWork", "defer_interrupt", "show_progress"]
 
 _SHOWN: ContextVar[bool] = ContextVar("likewise_progress_shown", default=False)
 _CURRENT: ContextVar["LongWork | None"] = ContextVar("likewise_long_work", default=None)
@@ -38,6 +38,26 @@ def show_progress(show: bool = True) -> Iterator[None]:
         _SHOWN.reset(token)
 
 
+@contextmanager
+def defer_interrupt() -> Iterator[None]:
+    """Let Ctrl-C inside this block raise KeyboardInterrupt at its end.
+
+    For compiled code that calls back into Python: an exception in such a callback is printed and
+    lost, and with it the Ctrl-C.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed = []
+    previous = signal.signal(signal.SIGINT, lambda number, frame: pressed.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        if pressed and callable(previous):
+            previous(*pressed[-1])
+
+
 class LongWork:
     """A computation in steps.
 
@@ -53,6 +73,9 @@ class LongWork:
         Description of the result that Ctrl-C leaves, such as ``"the finished splits"``. The first
         Ctrl-C only sets `interrupted`, which the loop checks between steps; a second one raises
         KeyboardInterrupt at once. With None, Ctrl-C raises KeyboardInterrupt as usual.
+    time_left : callable or None
+        For work that uses a given time, whatever the number of steps: returns the seconds that are
+        left. They are shown instead of an estimate.
 
     Examples
     --------
@@ -74,11 +97,13 @@ class LongWork:
         total: int | None = None,
         unit: str = "steps",
         partial_result: str | None = None,
+        time_left: Callable[[], float] | None = None,
     ) -> None:
         self.label = label
         self.total = total
         self.unit = unit
         self.partial_result = partial_result
+        self.time_left = time_left
         self.done = 0
         self.interrupted = False
         self._bar: _RichBar | _PlainLines | None = None
@@ -150,25 +175,47 @@ class _RichBar:
             BarColumn,
             MofNCompleteColumn,
             Progress,
+            ProgressColumn,
+            Task,
             TextColumn,
             TimeRemainingColumn,
         )
+        from rich.text import Text
 
+        class TimeLeftColumn(ProgressColumn):
+            """Seconds to the end of the given time."""
+
+            def render(self, task: Task) -> Text:
+                return Text(_time_left_text(work), style="progress.remaining")
+
+        # The bar of a given time is filled by the seconds, others by the steps.
+        self._seconds = None if work.time_left is None else max(work.time_left(), 1e-9)
+        timed = self._seconds is not None
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[done]}") if timed else MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
+            TimeLeftColumn() if timed else TimeRemainingColumn(),
             console=Console(stderr=True),
         )
         self._started = monotonic()
-        self._task = self._progress.add_task(work.label, total=work.total, rate="")
+        total = work.total if self._seconds is None else self._seconds
+        self._task = self._progress.add_task(work.label, total=total, rate="", done="")
         self._progress.start()
 
     def update(self, work: LongWork) -> None:
         rate = _rate(work.done, monotonic() - self._started)
-        self._progress.update(self._task, completed=work.done, rate=f"{rate} {work.unit}/s")
+        completed: float = work.done
+        if self._seconds is not None and work.time_left is not None:
+            completed = min(self._seconds, self._seconds - work.time_left())
+        self._progress.update(
+            self._task,
+            description=work.label,
+            completed=completed,
+            rate=f"{rate} {work.unit}/s",
+            done=f"{work.done} {work.unit}",
+        )
 
     def close(self, work: LongWork) -> None:
         self._progress.stop()
@@ -197,10 +244,17 @@ class _PlainLines:
         if work.total is not None:
             line += f"/{work.total}"
         line += f" {work.unit}, {_rate(work.done, seconds)} {work.unit}/s"
-        if work.total is not None and 0 < work.done < work.total:
+        if work.time_left is not None:
+            line += f", {_time_left_text(work)}"
+        elif work.total is not None and 0 < work.done < work.total:
             line += f", {seconds / work.done * (work.total - work.done):.0f} s left"
         sys.stderr.write(line + "\n")
 
 
 def _rate(done: int, seconds: float) -> str:
     return f"{done / seconds:.3g}" if seconds > 0 else "0"
+
+
+def _time_left_text(work: LongWork) -> str:
+    seconds = 0.0 if work.time_left is None else max(work.time_left(), 0.0)
+    return f"{seconds:.0f} s left"

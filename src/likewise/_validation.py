@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+# floats without decimals may be classes, but more of them that repeat less are measurements
+_MAX_FLOAT_CLASSES, _ROWS_OF_FLOAT_CLASS = 20, 4
+
 FLOATS = [np.float64, np.float32]  # dtypes that `validate_data` keeps
 Rows: TypeAlias = Any  # a 2-D array, a scipy CSR container (not typed), or a sequence of objects
 
@@ -200,6 +203,32 @@ def check_classes(labels: np.ndarray, name: str = "y") -> tuple[np.ndarray, np.n
     if len(classes) < 2:
         raise ValueError(f"{name} has one class, {classes[0]!s}; at least two classes are needed.")
     return classes, numbers
+
+
+def check_class_targets(y: np.ndarray, estimator: Any) -> None:
+    """Refuse targets that are not classes; the error for numbers names what learns from them."""
+    from sklearn.base import is_classifier
+    from sklearn.utils.multiclass import check_classification_targets
+
+    if y.dtype.kind == "f":
+        finite = y[np.isfinite(y)]
+        fractions = finite[finite != np.trunc(finite)]
+        different = np.unique(finite)
+        rows_of_each = len(finite) / max(len(different), 1)
+        if len(different) > _MAX_FLOAT_CLASSES and rows_of_each < _ROWS_OF_FLOAT_CLASS:
+            fractions = different
+        if len(fractions):
+            needed = (
+                "predicts classes: SimilarityRegressor predicts numbers"
+                if is_classifier(estimator)
+                else "learns from classes: MLKR learns from numbers, and SimilarityRegressor "
+                "predicts them"
+            )
+            raise ValueError(
+                f"y is continuous, with values such as {fractions[0]:.6g}, but "
+                f"{type(estimator).__name__} {needed}."
+            )
+    check_classification_targets(y)
 
 
 def check_whole_number(value: Any, name: str, *, minimum: int = 1) -> int:

@@ -3,9 +3,12 @@
 from importlib import import_module
 from types import ModuleType
 
+from likewise._installation import install_hint
+
 __all__ = [
     "ClusterLostError",
     "DatasetUnavailableError",
+    "FormatError",
     "InterruptedWarning",
     "MissingExtraError",
     "ModelFileError",
@@ -23,6 +26,10 @@ class NotFoldableError(ValueError):
 
 class DatasetUnavailableError(OSError, ValueError):
     """A data set that is neither bundled, generated nor in the local folder."""
+
+
+class FormatError(ValueError):
+    """A given separator or encoding is invalid, or does not fit the file."""
 
 
 class ClusterLostError(ConnectionError):
@@ -43,5 +50,5 @@ def require_extra(module: str, extra: str, purpose: str) -> ModuleType:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"{purpose} needs {module.partition('.')[0]}: pip install 'likewise[{extra}]'"
+            f"{purpose} needs {module.partition('.')[0]}: {install_hint(extra)}"
         ) from error

@@ -147,6 +147,15 @@ def test_pairs_are_drawn_by_weight_from_two_classes(n_labels):
     assert_allclose(share, others / others.sum(), atol=0.012)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_pairs_are_those_of_the_random_numbers(n_classes, rng):
+    labels = np.sort(np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 20)]))
+    weights = rng.choice([0.25, 0.5, 2.0], size=len(labels))  # whose sums are exact
+    at = np.random.default_rng(0).random((2, 200))
+    found = draw_pairs(labels, weights, 200, np.random.default_rng(0))
+    assert_array_equal(found, oracle.pairs(labels, weights, *at))
+
+
 @pytest.mark.parametrize("weights", [[1.0, 0, 0, 0], [0.0, 0, 0, 1], [1e-320, 1, 1, 0]])
 def test_pairs_are_of_two_classes_also_where_a_class_has_no_weight(weights):
     labels = np.array([0, 0, 1, 1])
@@ -277,16 +286,18 @@ def test_validation_losses_use_the_best_scale_of_the_scores(n_classes):
     fitted = boosted(n_rounds=12, n_pairs=3).fit(D[:30, :30], y[:30])
     columns = DissimilarityColumns(lw.Precomputed(is_distance=True), D)
     validation = _stopping._ValidationLoss(12)
-    validation.add(fitted._ensemble(), columns, np.arange(30, 50), y)
+    weights = 1.0 + np.arange(50) % 3
+    validation.add(fitted._ensemble(), columns, np.arange(30, 50), y, weights)
+    of_rows = weights[30:] / weights[30:].sum()
     result = validation.result()
     stages = list(fitted.staged_predict(D[30:, :30]))
-    assert_allclose(result.errors, [np.mean(stage != y[30:]) for stage in stages])
+    assert_allclose(result.errors, [of_rows @ (stage != y[30:]) for stage in stages])
     F = fitted.decision_function(D[30:, :30])
     F = np.stack([-F, F], axis=1) if n_classes == 2 else F
 
     def loss(scale):
         shares = softmax(scale * F, axis=1)
-        return -np.log(shares[np.arange(20), y[30:]]).mean()
+        return -of_rows @ np.log(shares[np.arange(20), y[30:]])
 
     best = minimize_scalar(loss, bounds=(2**-8, 2**1.5), method="bounded").fun
     assert_allclose(result.losses[-1], min(loss(scale) for scale in _stopping.SCALES))
@@ -333,7 +344,8 @@ def test_without_refit_the_mean_score_of_the_splits_decides(n_classes):
         columns = DissimilarityColumns(lw.Precomputed(is_distance=True), D[:40, :40])
         options_, rng = fitted._check_parameters(), np.random.default_rng(seed)
         with LongWork("boosting") as work:
-            part = boost(columns, train, y[train], fitted.n_rounds_, options_, rng, work)
+            training = train, y[train], np.ones(len(train))
+            part = boost(columns, *training, fitted.n_rounds_, options_, rng, work)
         scores = part.outputs[np.arange(fitted.n_rounds_), part.leaves(D[40:, part.prototypes])]
         expected = expected + scores.sum(axis=1) / 3
     found = fitted.decision_function(D[40:, :40])

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.contracts.sample_weights import weight_is_not_repetition
 
 import likewise as lw
 from likewise import kernels
@@ -35,7 +36,8 @@ ESTIMATORS = [
 def expected_failures(estimator):
     """Return the checks that do not apply, each with the reason."""
     if estimator.dissimilarity != "precomputed":
-        return {}
+        drawn = "pairs are drawn at random from the rows: other rows, other pairs"
+        return weight_is_not_repetition(drawn) if isinstance(estimator, lw.DBoost) else {}
     expected = {"check_estimators_nan_inf": "columns that nobody reads may hold anything"}
     if isinstance(estimator, lw.DBoost):
         expected |= {
@@ -267,7 +269,7 @@ def test_dissimilarities_that_cannot_be_are_refused(rows, dissimilarity, change,
     [
         (np.full(60, "ash"), "y has one class, ash; at least two classes are needed"),
         (np.arange(59) % 2, "X has 60 rows and y has 59"),
-        (np.linspace(0, 1, 60), "Unknown label type"),
+        (np.linspace(0, 1, 60), "y is continuous"),
     ],
 )
 def test_labels_that_cannot_be_are_refused(rows, y, message):

@@ -4,6 +4,7 @@ import pytest
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.contracts.sample_weights import EQUAL_ROWS_ARE_NEIGHBORS, NEIGHBORS_ARE_COUNTED
 
 import likewise as lw
 
@@ -11,22 +12,26 @@ CLASSIFIERS = [
     lw.SimilarityClassifier(),
     lw.SimilarityClassifier(rule="symmetric"),
     lw.SimilarityClassifier(rule="energy", c=0.5),
+    lw.SimilarityClassifier(rule="softmax"),
+    lw.SimilarityClassifier(weights="distance"),
     lw.SimilarityClassifier(similarity="cosine"),
     lw.SimilarityClassifier(similarity="dice"),
     lw.SimilarityClassifier(similarity="precomputed"),
     lw.SimilarityClassifier(similarity="precomputed_distance"),
     lw.SimilarityClassifier(learner=NeighborhoodComponentsAnalysis(max_iter=3, random_state=0)),
+    lw.SimilarityClassifier(learner=lw.NCA(max_iter=10), rule="softmax"),
 ]
 
 
 def expected_failures(classifier):
     """Return the checks that do not apply, each with the reason."""
-    if classifier.similarity != "precomputed_distance":
+    if classifier.similarity == "precomputed":
         return {}
-    return {
-        "check_classifiers_train": "it gives a linear kernel, larger for nearer rows, as distances",
-        "check_fit2d_1feature": "the labels it makes from such a kernel are all of one class",
-    }
+    if classifier.similarity == "precomputed_distance":
+        why = "it gives a linear kernel, larger for nearer rows, as distances"
+        one_class = "the labels it makes from such a kernel are all of one class"
+        return {"check_classifiers_train": why, "check_fit2d_1feature": one_class}
+    return EQUAL_ROWS_ARE_NEIGHBORS if classifier.rule == "softmax" else NEIGHBORS_ARE_COUNTED
 
 
 @parametrize_with_checks(CLASSIFIERS, expected_failed_checks=expected_failures)

@@ -192,7 +192,8 @@ def test_what_is_no_similarity_is_refused():
 
 
 def test_an_unknown_rule_lists_the_known():
-    assert_refuses("rule must be one of 'majority', 'symmetric', 'energy', but 'vote'", rule="vote")
+    known = "'majority', 'symmetric', 'symmetric_mean', 'energy', 'softmax'"
+    assert_refuses(f"rule must be one of {known}, but 'vote'", rule="vote")
     assert_refuses("rule must be one of 'majority'", kind=TypeError, rule=None)
 
 

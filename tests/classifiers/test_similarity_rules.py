@@ -16,7 +16,7 @@ from tests.oracles import voting as oracle
 from threadpoolctl import threadpool_limits
 
 import likewise as lw
-from likewise.classifiers import _similarity
+from likewise.classifiers import _rules
 from likewise.similarities import _search
 
 RULES = ("majority", "symmetric", "energy")
@@ -39,7 +39,7 @@ def problems(draw):
 def small_blocks():
     """Cut every search and every block of energies into pieces of one or two rows."""
     return (
-        mock.patch.object(_similarity, "_DISTANCES_IN_BLOCK", 5),
+        mock.patch.object(_rules, "_DISTANCES_IN_BLOCK", 5),
         mock.patch.multiple(
             _search, _QUERIES_IN_BLOCK=2, _ITEMS_IN_BLOCK=3, _SCORES_IN_BLOCK=3, _ITEMS_IN_CHUNK=4
         ),
@@ -64,14 +64,17 @@ def test_majority_shrinks_a_tied_neighbourhood_by_one(problem):
     assert_array_equal(fitted.predict(tests), expected.argmax(axis=1))
 
 
+@pytest.mark.parametrize("rule", ["symmetric", "symmetric_mean"])
 @given(problem=problems())
-def test_symmetric_takes_the_class_with_the_largest_summed_similarity(problem):
+def test_symmetric_takes_the_class_with_the_largest_summed_similarity(rule, problem):
     tests, rows, labels, k = problem
     scores = similarity_oracle.mahalanobis(1.0, tests, rows)
-    expected = oracle.symmetric(scores, labels, k, labels.max() + 1)
-    fitted = lw.SimilarityClassifier(n_neighbors=k, rule="symmetric").fit(rows, labels)
+    mean = rule == "symmetric_mean"
+    expected = oracle.symmetric(scores, labels, k, labels.max() + 1, mean=mean)
+    fitted = lw.SimilarityClassifier(n_neighbors=k, rule=rule).fit(rows, labels)
     assert_best_of(expected, fitted.predict(tests))
-    assert_allclose(fitted.predict_proba(tests), oracle.shares_of(expected / k), atol=1e-12)
+    shares = oracle.shares_of(expected if mean else expected / k)
+    assert_allclose(fitted.predict_proba(tests), shares, atol=1e-12)
 
 
 @short_classes
@@ -194,15 +197,19 @@ def test_symmetric_looks_at_each_class_by_itself():
     assert by == {"majority": "a", "symmetric": "b"}
 
 
-def test_symmetric_neither_favours_nor_punishes_a_small_class():
-    """One row at distance 2 against three at distance 1: a plain sum would say 4 against 3."""
+@pytest.mark.parametrize(
+    ("rule", "by_distance", "by_cosine"),
+    [("symmetric", "many", "many"), ("symmetric_mean", "many", "few")],
+)
+def test_a_mean_neither_favors_nor_punishes_a_small_class(rule, by_distance, by_cosine):
+    """One row at squared distance 4 against three at 1; one near cosine against three far ones."""
     rows, labels = [[1.0], [-1.0], [1.0], [2.0]], ["many", "many", "many", "few"]
-    fitted = lw.SimilarityClassifier(rule="symmetric").fit(rows, labels)
-    assert fitted.predict([[0.0]]) == ["many"]
-    fitted = lw.SimilarityClassifier(similarity="cosine", rule="symmetric").fit(
+    fitted = lw.SimilarityClassifier(rule=rule).fit(rows, labels)
+    assert fitted.predict([[0.0]]) == [by_distance]
+    fitted = lw.SimilarityClassifier(similarity="cosine", rule=rule).fit(
         [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 0.1]], labels
     )
-    assert fitted.predict([[1.0, 0.0]]) == ["few"]
+    assert fitted.predict([[1.0, 0.0]]) == [by_cosine]
 
 
 def test_energy_by_hand():

@@ -43,6 +43,34 @@ def test_weights_are_those_of_the_formula(X, labels, margin, epsilon, intercept)
     assert_allclose(winnow.decision_function(X), ratio, atol=1e-9)
 
 
+@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("margin", [0.0, 0.2])
+def test_weights_of_rows_multiply_epsilon(form, margin, rng):
+    X, y = rng.normal(size=(60, 5)), rng.random(60) < 0.5
+    X[:, 0] += y
+    weights = rng.integers(0, 4, size=60) / 2
+    winnow = lw.BalancedWinnow(0.3, 3, margin).fit(form(X), y, sample_weight=weights)
+    signs = np.where(y, 1.0, -1.0)
+    expected = oracle.winnow(with_one(X), signs, 0.3, 3, margin, weights)
+    logs = np.append(winnow.log_weights_[0], winnow.log_intercept_)
+    assert_allclose(logs, np.log(expected.plus), atol=1e-9)
+    assert winnow.n_mistakes_ == expected.mistakes
+    once = lw.BalancedWinnow(0.3, 3, margin)
+    once.partial_fit(form(X), y, classes=[False, True], sample_weight=weights)
+    expected = oracle.winnow(with_one(X), signs, 0.3, 1, margin, weights)
+    assert_allclose(np.append(once.log_weights_[0], once.log_intercept_), np.log(expected.plus))
+
+
+def test_a_row_of_weight_zero_leaves_no_trace(rng):
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 3
+    weights = (y != 2).astype(float)
+    winnow = lw.BalancedWinnow().fit(X, y, sample_weight=weights)
+    expected = lw.BalancedWinnow().fit(X[y != 2], y[y != 2])
+    assert winnow.classes_.tolist() == [0, 1]
+    assert_array_equal(winnow.log_weights_, expected.log_weights_)
+    assert winnow.n_mistakes_ == expected.n_mistakes_
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_csr_equals_dense(rng, dtype, two_threads):
     X = ((rng.random((80, 30)) < 0.2) * rng.normal(size=(80, 30))).astype(dtype)

@@ -28,8 +28,8 @@ class Ended:
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.raw).replace("\r\n", "\n")
 
 
-def likewise(*arguments, folder, interrupt_at=None):
-    """Run a command in a terminal of its own; press Ctrl-C when a text has shown."""
+def likewise(*arguments, folder, interrupt_at=None, typed=""):
+    """Run a command in a terminal of its own; type a text, press Ctrl-C when another has shown."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "likewise", *map(str, arguments)],
@@ -43,6 +43,7 @@ def likewise(*arguments, folder, interrupt_at=None):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
+    os.write(ours, typed.encode())
     shown, until = b"", time.monotonic() + _PATIENCE
     while time.monotonic() < until and select.select([ours], [], [], _PATIENCE)[0]:
         try:

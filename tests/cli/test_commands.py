@@ -12,14 +12,26 @@ from likewise import kernels
 from likewise.cli._console import UsageError
 from likewise.cli._options import seconds, shape
 
-SHORT = ("--budget", "2s", "--splits", "2")
+# So much time that it never ends a comparison of these few rows, however slow the machine.
+AMPLE = ("--budget", "1h", "--splits", "3")
 
 
 def test_compare_prints_a_table_with_baselines_and_references(run, flowers):
     code, out, _ = run("compare", flowers / "flowers.csv", "-t", "species", "--learner", "sila",
-                       *SHORT, "--quiet")  # fmt: skip
+                       *AMPLE, "--quiet")  # fmt: skip
     assert code == 0
-    for name in ("Euclidean kNN", "cosine kNN", "SiLA", "RBF SVM", "Expected accuracy"):
+    for name in (
+        "majority class",
+        "Euclidean kNN",
+        "cosine kNN",
+        "SiLA",
+        "RBF SVM",
+        "inner",
+        "Expected accuracy",
+        "lowest recall",
+        "held-out rows",
+        "Scored by accuracy:",
+    ):
         assert name in out
     assert "LMNN" not in out
     assert os.listdir() == []
@@ -27,12 +39,14 @@ def test_compare_prints_a_table_with_baselines_and_references(run, flowers):
 
 def test_compare_as_json_has_the_same_figures(run, flowers):
     code, out, err = run("compare", flowers / "flowers.csv", "-t", "species", "--learner", "lmnn",
-                         *SHORT, "--json")  # fmt: skip
+                         *AMPLE, "--json")  # fmt: skip
     assert (code, err) == (0, "")
     found = json.loads(out)
     by_name = {row["name"]: row for row in found["rows"]}
     assert by_name["LMNN"]["mean"] == pytest.approx(np.mean(by_name["LMNN"]["scores"]))
-    assert found["accuracy"] == pytest.approx(np.mean(found["nested_scores"]))
+    assert found["score"] == pytest.approx(np.mean(found["nested_scores"]))
+    assert found["scoring"] == "accuracy"
+    assert set(found["recall"]) == {"setosa", "versicolor", "virginica"}
     assert {row["kind"] for row in found["rows"]} == {"baseline", "learned", "reference"}
     assert sum(row["chosen"] for row in found["rows"]) == 1
 
@@ -49,7 +63,48 @@ def test_evaluate_measures_what_predict_gives(run, flowers):
     assert found["retrieval"]["after"]["map"] > found["retrieval"]["before"]["map"] - 0.05
     code, out, _ = run("evaluate", flowers / "ready.safetensors", held_out, "-t", "species")
     assert code == 0
-    assert f"accuracy: {found['accuracy']:.4f} on 90 rows" in out
+    assert f"accuracy: {found['accuracy']:.4f} on 90 rows; of the majority class" in out
+    recalls = [c["recall"] for c in found["classes"]]
+    assert found["balanced_accuracy"] == pytest.approx(np.mean(recalls))
+    assert f"balanced accuracy: {found['balanced_accuracy']:.4f}" in out
+    assert "Warning" not in out
+
+
+def test_evaluate_warns_of_a_model_that_predicts_one_class(run, rng):
+    X, y = rng.normal(size=(20, 2)), ["often"] * 15 + ["seldom"] * 5
+    columns = lw.tables.Columns().fit(pd.DataFrame(X, columns=["a", "b"]))
+    knn = lw.SimilarityClassifier(n_neighbors=19).fit(
+        columns.transform(pd.DataFrame(X, columns=["a", "b"])), y
+    )
+    lw.tables.TableModel(columns, knn, target="class").save("m.safetensors")
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "class": y}).to_csv("x.csv", index=False)
+    code, out, _ = run("evaluate", "m.safetensors", "x.csv")
+    assert code == 0
+    assert "Warning: the model predicts often for every row." in out
+    assert "accuracy: 0.7500 on 20 rows; of the majority class 0.7500" in out
+
+
+def test_scoring_is_an_option(run, flowers):
+    code, out, _ = run("compare", flowers / "flowers.csv", "-t", "species", "--learner", "sila",
+                       "--scoring", "log_loss", *AMPLE, "--json")  # fmt: skip
+    assert code == 0
+    found = json.loads(out)
+    assert found["scoring"] == "log_loss"
+    assert found["rows"][0]["mean"] == min(row["mean"] for row in found["rows"])
+
+
+def test_no_budget_is_too_short_to_save_a_model(run, flowers):
+    code, out, err = run("fit", flowers / "flowers.csv", "-t", "species", "--budget", "0.001s",
+                         "--no-report", "--json")  # fmt: skip
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["chosen"] in ("euclidean", "cosine")
+    assert {row["name"] for row in found["rows"]} == {
+        "majority class", "Euclidean kNN", "cosine kNN", "logistic regression",
+    }  # fmt: skip
+    assert lw.load("model.safetensors").predict(pd.read_csv(flowers / "held_out.csv")).shape == (
+        90,
+    )
 
 
 def test_search_ranks_as_the_model_does_and_leaves_the_query_out(run, flowers):
@@ -86,9 +141,48 @@ def test_a_query_can_be_typed(run, flowers):
     match = json.loads(out)["matches"][0]
     assert match["score"] == pytest.approx(0, abs=1e-9)  # itself, or a flower just like it
     code, _, err = run("search", flowers / "ready.safetensors", "--items",
-                       flowers / "items.parquet", "--query", '{"petal": 1}')  # fmt: skip
+                       flowers / "items.parquet", "--query", '{"weight": 1}')  # fmt: skip
     assert code == 1
     assert "the table has no column 'sepal length (cm)'" in err
+    code, _, err = run("search", flowers / "ready.safetensors", "--items",
+                       flowers / "items.parquet", "--query", '{"petal widht": 1}')  # fmt: skip
+    assert code == 2
+    assert "--query has 'petal widht', which is no column of the model. Did you mean" in err
+
+
+def test_a_query_without_some_columns_is_imputed_and_that_is_said(run, flowers):
+    search = ("search", flowers / "ready.safetensors", "--items", flowers / "items.parquet")
+    model = lw.load(flowers / "ready.safetensors")
+    frame = pd.read_parquet(flowers / "items.parquet")
+    partial = frame[["petal length (cm)"]].iloc[:1]
+    code, out, err = run(*search, "--query", json.dumps(partial.iloc[0].to_dict()), "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["imputed"] == ["sepal length (cm)", "sepal width (cm)", "petal width (cm)"]
+    fill = dict(zip(model.columns.columns_, model.columns.blocks_[0]["fill"], strict=True))
+    scores = model.score(partial.assign(**{name: fill[name] for name in found["imputed"]}), frame)
+    best = np.sort(scores[0])[::-1][:10]
+    np.testing.assert_allclose([match["score"] for match in found["matches"]], best)
+    code, _, err = run(*search, "--query", json.dumps(partial.iloc[0].to_dict()))
+    assert (
+        "the query has no sepal length (cm), sepal width (cm), petal width (cm): "
+        "imputed as in fitting.\n" in err
+    )
+
+
+def test_the_json_has_the_fields_that_are_shown(run, flowers):
+    model, items = flowers / "ready.safetensors", flowers / "held_out.csv"
+    frame = pd.read_csv(items)
+    shown = ["id", "sepal length (cm)", "sepal width (cm)", "species"]
+    arguments = ("search", model, "--items", items, "--query", "3", "-k", 2)
+    matches = json.loads(run(*arguments, "--json")[1])["matches"]
+    for match in matches:
+        assert match["fields"] == frame.loc[match["row"], shown].to_dict()
+    assert run(*arguments)[1].split("\n")[0].split() == ["row", "score", *" ".join(shown).split()]
+    arguments = ("explain", model, "--items", items, "3", "4")
+    fields = json.loads(run(*arguments, "--json")[1])["fields"]
+    assert fields == [frame.loc[row, shown].to_dict() for row in (3, 4)]
+    assert run(*arguments)[1].startswith(f"row 3: id {frame['id'][3]}, sepal length (cm) ")
 
 
 def test_explain_names_terms_that_sum_to_the_score(run, flowers):
@@ -179,6 +273,9 @@ WRONG_USE = {
     "odd missing": (("fit", "x.csv", "-t", "class", "--missing", "x"), "--missing must be"),
     "unknown learner": (("fit", "x.csv", "-t", "class", "--learner", "lmn"), "mean 'lmnn'"),
     "a reference": (("fit", "x.csv", "-t", "class", "--learner", "svm"), "--learner must be one"),
+    "odd scoring": (("fit", "x.csv", "-t", "class", "--scoring", "auc"), "--scoring must be one"),
+    "scoring": (("fit", "--items", "x.csv", "--triplets", "x.csv", "--scoring", "f1_macro"),
+                "--scoring is for labels"),
     "nothing": (("fit",), "a FILE with labels is needed"),
     "both": (("fit", "x.csv", "--items", "x.csv", "--triplets", "x.csv"), "both given"),
     "half": (("fit", "x.csv", "--items", "x.csv"), "need --triplets"),
@@ -206,8 +303,8 @@ FAILED = {
     "a class of one row": ("a,class\n1,u\n2,u\n3,v\n", "class 'v' of the target has one row"),
     "all constant": ("a,class\n1,u\n1,u\n1,v\n1,v\n", "no column is left to learn from"),
     "measurements": (
-        "a,class\n" + "".join(f"{i},{i / 7}\n" for i in range(40)),
-        "these look like measurements",
+        "a,class\n" + "".join(f"{i},{i / 7}\n" for i in range(9)),
+        "class '0.0' (and 8 more) of the target has one row",
     ),
 }
 
@@ -224,7 +321,7 @@ def test_data_that_cannot_be_learned_from_ends_with_1_and_a_sentence(run, what):
 
 def test_text_where_numbers_are_needed_is_refused_with_its_row(run):
     rows = "".join(f"{i},{i % 2}\n" for i in range(10))
-    code, _, err = run("fit", csv(f"a,class\n{rows}x,1\n"), "-t", "class", "--numeric", "a", *SHORT)
+    code, _, err = run("fit", csv(f"a,class\n{rows}x,1\n"), "-t", "class", "--numeric", "a", *AMPLE)
     assert code == 1
     assert "column 'a' must hold numbers, but row 10 holds 'x'." in err
 

@@ -17,7 +17,7 @@ def test_comparisons_are_learned_from_on_a_cluster(run, clicks, dask_client):
     assert code == 0
     assert f"Dask: 2 workers at {dask_client.scheduler.address}" in err
     assert "Dask dashboard: http://" in err
-    assert "round 1 of 1:" in err
+    assert "round 1 of 4" in err
     run(*given, "-m", "here.safetensors")
     Q, P = np.load("q.npy"), np.load("p.npy")
     there, here = (lw.load(f"{name}.safetensors") for name in ("there", "here"))
@@ -39,7 +39,7 @@ def test_a_learner_of_comparisons_that_no_cluster_can_help_is_refused(run, click
 def test_labels_are_learned_from_on_processes_of_its_own(run, flowers, monkeypatch):
     lmnn = next(family for family in lw.selection.FAMILIES if family.name == "lmnn")
     one = replace(lmnn, grid=({**lmnn.grid[0], "tol": 0.1},))  # few steps: each asks the cluster
-    monkeypatch.setattr("likewise.cli._fit.chosen_families", lambda names: [one])
+    monkeypatch.setattr("likewise.cli._compare.chosen_families", lambda names, task: [one])
     code, out, err = run("fit", flowers / "flowers.csv", "-t", "species", "--learner", "lmnn",
                          "--budget", "1s", "--splits", "2", "--dask", "local:1", "--no-report",
                          "--json", "-m", "m.safetensors")  # fmt: skip

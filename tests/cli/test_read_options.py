@@ -37,20 +37,33 @@ def test_search_and_explain_read_it_too(run, flowers, exported):
                           "--encoding", "cp1252", "--quiet")[1]  # fmt: skip
 
 
-def test_given_formats_are_used(run, flowers, exported):
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--sep", ",", "error: --sep is ',', but {} cannot be read with it: "),
+        ("--sep", ";;", "error: --sep must be one character, such as ';', but ';;' was given."),
+        ("--encoding", "utf-8", "error: --encoding is utf-8, but {} is not UTF-8 ("),
+        ("--encoding", "cp9", "error: --encoding must be one that Python knows, such as cp1252,"),
+        ("--decimal", "x", "error: --decimal must be ',' or '.', but 'x' was given."),
+        (
+            "--decimal",
+            ".",
+            "error: --decimal is '.', but column 'sepal length (cm)' of {} has numbers such as ",
+        ),
+    ],
+)
+def test_a_wrong_format_is_wrong_usage(run, flowers, exported, option, value, sentence):
     model = flowers / "ready.safetensors"
-    code, _, err = run("evaluate", model, exported, "--sep", ",")
-    assert code == 1
-    assert "blüten.csv cannot be read as .csv" in err
-    code, _, err = run("evaluate", model, exported, "--encoding", "utf-8")
-    assert code == 1
-    assert "blüten.csv is not UTF-8" in err
+    code, out, err = run("evaluate", model, exported, option, value)
+    assert (code, out) == (2, "")
+    assert err.startswith(sentence.format(exported))
+    assert err.count("\n") == 1
 
 
 def test_compare_states_the_format_in_its_json(run, exported):
     code, out, _ = run("compare", exported, "-t", "species", "--learner", "sila", "--budget", "1s",
                        "--splits", "2", "--json")  # fmt: skip
     assert code == 0
-    assert json.loads(out)["reading"] == [
-        "blüten.csv: cp1252, separated by semicolon, decimal comma."
-    ]
+    found = json.loads(out)
+    assert found["reading"] == ["blüten.csv: cp1252, separated by semicolon, decimal comma."]
+    assert found["columns"][0] == "id: the ids of the rows."

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import numpy as np
 from tests.cli.terminal import likewise
 
 import likewise as lw
+from likewise._installation import install_hint
 
 
 def test_help_names_every_command_and_loads_nothing_heavy(tmp_path):
@@ -36,7 +38,7 @@ def test_help_imports_neither_numpy_nor_a_compiler():
 def test_fit_shows_progress_and_leaves_a_model_and_a_report(flowers, tmp_path):
     ended = likewise(
         "fit", flowers / "flowers.csv", "--target", "species", "--learner", "lmnn",
-        "--budget", "3s", "--splits", "2",
+        "--budget", "1h", "--splits", "3",
         folder=tmp_path,
     )  # fmt: skip
     assert ended.code == 0, ended.text
@@ -45,6 +47,7 @@ def test_fit_shows_progress_and_leaves_a_model_and_a_report(flowers, tmp_path):
     assert "id: the ids of the rows." in ended.text
     assert "comparing" in ended.text
     assert "fits/s" in ended.text
+    assert re.search(r"comparing on 60 rows .* \d+ fits .* 3[56]\d\d s left", ended.text)
     assert "━" in ended.text  # a bar, drawn in place
     assert "\x1b[" in ended.raw
     for name in (
@@ -69,27 +72,25 @@ def test_ctrl_c_keeps_the_best_so_far_and_says_so(flowers, tmp_path):
     ended = likewise(
         "fit", "breast_cancer", "--learner", "lmnn", "--budget", "10m", "--no-report",
         folder=tmp_path,
-        interrupt_at=r" [1-9]\d/",
+        interrupt_at=r" [2-9]\d\d fits",
     )  # fmt: skip
     assert ended.code == 0, ended.text
     assert "kept: the best so far" in ended.text
-    assert "Interrupted: the figures are of" in ended.text
+    assert "Interrupted: families and settings that were not finished" in ended.text
     model = lw.load(tmp_path / "model.safetensors")
     assert model.similarity_.score([[0.0] * 30], [[0.0] * 30]).shape == (1, 1)
 
 
-def test_ctrl_c_before_anything_is_known_keeps_nothing_and_says_so(tmp_path):
-    for name in ("first", "second", "third"):  # on a busy machine the key may come too late
-        folder = tmp_path / name
-        folder.mkdir()
-        ended = likewise(
-            "fit", "breast_cancer", "--budget", "10m", folder=folder, interrupt_at="Columns:"
-        )
-        if ended.code != 0:
-            break
-    assert ended.code == 1, ended.text
-    assert "interrupted: nothing was saved." in ended.text
-    assert not (folder / "model.safetensors").exists()
+def test_ctrl_c_keeps_something_or_nothing_and_says_which(tmp_path):
+    """Whether a family is finished at that moment depends on the machine; the answer must fit."""
+    ended = likewise(
+        "fit", "breast_cancer", "--budget", "10m", "--no-report", folder=tmp_path,
+        interrupt_at="Columns:",
+    )  # fmt: skip
+    kept = (tmp_path / "model.safetensors").exists()
+    assert ended.code == (0 if kept else 1), ended.text
+    assert ("interrupted: nothing was saved." in ended.text) != kept
+    assert ("kept: the best so far" in ended.text) == kept
 
 
 def test_a_wrong_name_ends_with_2_and_the_nearest_name(flowers, tmp_path):
@@ -103,7 +104,7 @@ def test_without_the_extra_the_command_says_which_to_install():
     program = "import sys; sys.modules['typer'] = None; from likewise.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr == "the command likewise needs typer: pip install 'likewise[cli]'\n"
+    assert result.stderr == f"the command likewise needs typer: {install_hint('cli')}\n"
 
 
 def test_a_shell_can_complete_the_name_of_a_command():

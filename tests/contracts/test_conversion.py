@@ -33,6 +33,9 @@ TAKES_A_SIMILARITY = {
     "SimilarityClassifier": lambda source: (
         lw.SimilarityClassifier(similarity=source).fit(ROWS, LABELS).predict_proba(ROWS)
     ),
+    "SimilarityRegressor": lambda source: (
+        lw.SimilarityRegressor(similarity=source).fit(ROWS, ROWS[:, 0]).predict(ROWS)
+    ),
     "LandmarkFeatures": ranks_of_landmarks,
     "goodness": lambda source: lw.goodness(source, ROWS, LABELS, form="rank").margins,
     "Index": lambda source: lw.Index(source).add(range(40), ROWS).search(ROWS, 3).scores,

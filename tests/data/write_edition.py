@@ -68,10 +68,14 @@ def models() -> dict[str, Any]:
         "RidgeBelief": lw.learners.RidgeBelief.learned(X[:20], X[20:40], np.eye(4), alpha=3.0),
         "LMNN": lw.LMNN(max_iter=20).fit(X, y),
         "NCA": lw.NCA(max_iter=9, random_state=0).fit(X, y),
+        "RCA": lw.RCA().fit(X, y),
         "MLKR": lw.MLKR(max_iter=9, random_state=0).fit(X, X[:, 0] * X[:, 1]),
         "SiLA": lw.SiLA(n_epochs=3).fit(np.abs(X), y),
         "sila-one-vs-rest": lw.SiLA(n_epochs=3, protocol="one_vs_rest").fit(np.abs(X), y),
         "SimilarityClassifier": lw.SimilarityClassifier(learner=lw.LMNN(max_iter=9)).fit(X, y),
+        "classifier-softmax": lw.SimilarityClassifier(rule="softmax").fit(X, y, 1 + y),
+        "classifier-labels": lw.SimilarityClassifier(weights="distance").fit(X, np.eye(3)[y]),
+        "SimilarityRegressor": lw.SimilarityRegressor(weights="kernel").fit(X, X[:, 0] * X[:, 1]),
         "classifier-energy": lw.SimilarityClassifier(rule="energy").fit(X, y),
         "DBoost": lw.DBoost(n_rounds=10, random_state=0).fit(X, y),
         "dboost-words": lw.DBoost("levenshtein", n_rounds=5, random_state=0).fit(WORDS, KINDS),
@@ -95,6 +99,8 @@ def models() -> dict[str, Any]:
         "Naive": lw.Naive(),
         "Precomputed": lw.as_similarity("precomputed_distance"),
         "ItemOffsets": lw.ItemOffsets(["a", 3], rng.normal(size=(2, 4)), [1.0, 2.0], 0.5, X[0]),
+        "Matcher": lw.Matcher(k=3).fit(*people()),
+        "matcher-guess": lw.Matcher(k=3).fit(*people()[:2]),
         "TableModel": table,
         "Columns": table.columns,
         "VectorDistance": lw.as_similarity("chebyshev"),
@@ -124,6 +130,17 @@ def _table_model() -> Any:
     return lw.tables.TableModel(columns, knn, target="sort")
 
 
+def people() -> tuple[Any, Any, list[tuple[int, int, int]]]:
+    """Return two tables of fruits, each once more with an error, and labels of pairs."""
+    import pyarrow
+
+    left = pyarrow.table({"id": range(10), "fruit": WORDS, "kind": KINDS})
+    wrong = [f"{word[:2]}{word[3:]}s" for word in WORDS]
+    right = pyarrow.table({"id": range(10), "fruit": wrong, "kind": KINDS})
+    labels = [(row, row, 1) for row in range(4)] + [(row, row + 1, 0) for row in range(6)]
+    return left, right, labels
+
+
 def answers(name: str, model: Any) -> dict[str, np.ndarray]:
     """Return what a model answers, as arrays."""
     Q = asked(name)
@@ -142,6 +159,13 @@ def answers(name: str, model: Any) -> dict[str, np.ndarray]:
         if name == "TableModel":
             found["predict"] = model.predict(rows_)
         return {key: _dense(value) for key, value in found.items()}
+    if name in ("Matcher", "matcher-guess"):
+        left, right, labels = people()
+        return {
+            "match": np.asarray(model.match(left, right).pairs["probability"]),
+            "predict_proba": model.predict_proba(left, right, labels),
+            "transform": _dense(model.transform(left)),
+        }
     if name == "ItemOffsets":
         return {"apply": model.apply(["a", "b", 3], rows(3, seed=1)[0])}
     if name == "RidgeBelief":
@@ -176,6 +200,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     made = models()
     inner = {"DiagonalState", "FactoredState", "OasisState", "RidgeBelief", "Index"}
+    inner |= {"Calibration", "Candidates", "Guess", "PairLearner", "PairModel"}
     missing = set(HOMES) - set(made) - inner
     assert not missing, missing
     for name, model in made.items():

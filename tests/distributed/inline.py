@@ -33,7 +33,7 @@ def _resolve(value):
 
 
 @contextmanager
-def run_inline(rounds=None, shard_size=50_000, checkpoint=None, resume=False):
+def run_inline(rounds=None, shard_size=None, checkpoint=None, resume=False):
     """Do what `run_on` does, without a cluster."""
     file = None if checkpoint is None else Checkpoint(checkpoint, resume)
     run = ClusterRun(InlineExecutor(), rounds, shard_size, file)

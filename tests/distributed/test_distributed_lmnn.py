@@ -150,3 +150,16 @@ def test_a_killed_worker_changes_nothing(client, some, small_groups):
     thread.join()
     assert killed
     assert_array_equal(found.components_, undisturbed.components_)
+
+
+def test_weights_are_those_of_one_machine_but_not_zeros(some, small_groups, rng):
+    X, y = some
+    weights = rng.choice([0.5, 1.0, 4.0], len(y))
+    alone = lw.LMNN(tol=0.01).fit(X, y, sample_weight=weights)
+    with run_inline():
+        blocks = lw.LMNN(tol=0.01).fit(X, y, sample_weight=weights)
+        weights[3] = 0
+        with pytest.raises(ValueError, match=r"sample_weight holds zeros.* other rows alone"):
+            lw.LMNN().fit(X, y, sample_weight=weights)
+    assert_allclose(blocks.objective_, alone.objective_, rtol=1e-6)
+    assert_allclose(blocks.components_, alone.components_, rtol=1e-3, atol=1e-6)

@@ -106,7 +106,7 @@ def test_seen_and_new_items_are_measured_as_on_one_machine(client, digits, by_la
     assert found.new.means() == expected.new.means()
 
 
-@pytest.mark.parametrize("rule", ["majority", "symmetric", "energy"])
+@pytest.mark.parametrize("rule", ["majority", "symmetric", "energy", "softmax"])
 def test_predictions_are_those_of_one_machine(client, folder, digits, rule):
     X, y = digits
     np.save(folder / "queries.npy", X[500:])
@@ -119,7 +119,32 @@ def test_predictions_are_those_of_one_machine(client, folder, digits, rule):
     assert_array_equal(there.predict(X[500:]), predicted)
 
 
-@pytest.mark.parametrize("rule", ["symmetric", "energy"])
+@pytest.mark.parametrize("weights", ["uniform", "distance", "kernel"])
+def test_predicted_numbers_are_those_of_one_machine(client, folder, digits, weights):
+    X, y = digits
+    of_rows = 1.0 + np.arange(len(X)) % 3
+    np.save(folder / "queries.npy", X[500:])
+    model = lw.SimilarityRegressor(weights=weights).fit(X[:500], y[:500], of_rows[:500])
+    expected = model.predict(X[500:])
+    with run_on(client):
+        there = lw.SimilarityRegressor(weights=weights).fit(X[:500], y[:500], of_rows[:500])
+        assert_allclose(there.predict(folder / "queries.npy"), expected)
+        whole = lw.SimilarityRegressor(weights=weights).fit(folder / "rows.npy", y, of_rows)
+        found = whole.predict(X[:20])
+    model.fit(X, y, of_rows)
+    assert_allclose(found, model.predict(X[:20]))
+
+
+def test_rows_of_weight_zero_are_left_out_of_a_file(client, folder, digits):
+    X, y = digits
+    weights = (np.arange(len(X)) % 2).astype(float)
+    expected = lw.SimilarityClassifier().fit(X[1::2], y[1::2]).predict(X[:100])
+    with run_on(client):
+        there = lw.SimilarityClassifier().fit(folder / "rows.npy", y, weights)
+        assert_array_equal(there.predict(X[:100]), expected)
+
+
+@pytest.mark.parametrize("rule", ["symmetric", "energy", "softmax"])
 def test_rules_that_need_all_rows_read_them_at_fit(client, folder, digits, rule):
     X, y = digits
     expected = lw.SimilarityClassifier(rule=rule).fit(X, y).predict(X[:100])

@@ -26,7 +26,7 @@ def kind(request):
 
 @pytest.mark.parametrize("n_triplets", [1, 7, 1000, 123_457])
 @pytest.mark.parametrize("n_rounds", [None, 1, 3, 50])
-@pytest.mark.parametrize("shard_size", [1, 10, 50_000])
+@pytest.mark.parametrize("shard_size", [None, 1, 10, 50_000])
 def test_a_plan_has_every_triplet_in_one_shard_of_one_round(n_triplets, n_rounds, shard_size):
     plan = Plan.of(n_triplets, n_rounds, shard_size, n_workers=4)
     assert sum(plan.rounds()) == n_triplets
@@ -35,6 +35,19 @@ def test_a_plan_has_every_triplet_in_one_shard_of_one_round(n_triplets, n_rounds
         shards = plan.shards(n)
         assert [s.start for s in shards[1:]] == [s.stop for s in shards[:-1]]
         assert (shards[0].start, shards[-1].stop) == (0, n)
+
+
+@pytest.mark.parametrize(
+    ("n_triplets", "n_workers", "expected"),
+    [(1_000_000, 2, (4, 2)), (10_000_000, 2, (20, 2)), (500_000, 64, (4, 64)), (3, 2, (3, 1))],
+)
+def test_by_default_there_are_four_rounds_or_shards_of_250000(n_triplets, n_workers, expected):
+    plan = Plan.of(n_triplets, None, None, n_workers)
+    assert (plan.n_rounds, plan.n_shards) == expected
+
+
+def test_with_rounds_alone_every_worker_has_one_shard():
+    assert Plan.of(1_000_000, 10, None, n_workers=8)[1:] == (10, 8)
 
 
 def test_one_shard_per_round_learns_what_one_process_learns(client, kind, digits, triplets):

@@ -3,6 +3,7 @@
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.contracts.sample_weights import weight_is_not_repetition
 
 import likewise as lw
 
@@ -21,9 +22,18 @@ ESTIMATORS = [
 ]
 
 
+def expected_failures(estimator):
+    """Return the checks that do not apply, each with the reason."""
+    if isinstance(estimator, lw.BalancedWinnow):
+        return weight_is_not_repetition("a row given twice is updated twice, only if still wrong")
+    if isinstance(estimator, lw.SimilarityFeatureClassifier):
+        return weight_is_not_repetition("landmarks are drawn from all rows, whatever their weight")
+    return {}
+
+
 @pytest.mark.filterwarnings("ignore:n_landmarks is:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*columns of X are constant:UserWarning")
 @pytest.mark.filterwarnings("ignore:y holds only -1 and 1:UserWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

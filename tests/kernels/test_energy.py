@@ -9,7 +9,7 @@ from tests.oracles import energy as oracle
 from likewise import kernels
 
 
-def energies(tests, rows, labels, k, c):
+def energies(tests, rows, labels, k, c, weights):
     """Prepare what the kernel takes, with NaN where a class or a row is short, and call it."""
     d = oracle.squared_distances(tests, rows)
     between = oracle.squared_distances(rows, rows)
@@ -23,15 +23,17 @@ def energies(tests, rows, labels, k, c):
     for i, found in enumerate(oracle.targets(between, labels, k)):
         radii[i, : len(found)] = between[i, found]
     out = np.full((len(tests), n_classes), np.nan)
-    kernels.class_energies(d, labels, nearest, radii, c, *np.empty((2, n_classes)), out)
+    scratch = np.empty((2, n_classes))
+    kernels.class_energies(d, labels, nearest, radii, weights, c, *scratch, out)
     return out
 
 
 @pytest.mark.parametrize("c", [0.0, 0.2, 1.0, 7.0])
 @given(problem=strategies.labelled_rows())
 def test_class_energies_are_the_printed_rule(c, problem):
-    expected = oracle.energies(*problem, c)
-    np.testing.assert_allclose(energies(*problem, c), expected, rtol=1e-12, atol=1e-9)
+    weights = 0.5 + np.arange(len(problem[1])) % 3
+    expected = oracle.energies(*problem, c, weights)
+    np.testing.assert_allclose(energies(*problem, c, weights), expected, rtol=1e-12, atol=1e-9)
 
 
 def test_a_larger_problem_follows_the_printed_rule(rng):
@@ -39,7 +41,8 @@ def test_a_larger_problem_follows_the_printed_rule(rng):
     labels = np.repeat(np.arange(4), [20, 15, 4, 1])
     for c in (0.2, 7.0):
         expected = oracle.energies(tests, rows, labels, 3, c)
-        np.testing.assert_allclose(energies(tests, rows, labels, 3, c), expected, rtol=1e-10)
+        found = energies(tests, rows, labels, 3, c, np.ones(40))
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_a_label_without_rows_costs_what_the_others_lose():
@@ -47,5 +50,5 @@ def test_a_label_without_rows_costs_what_the_others_lose():
     distances, labels = np.array([[0.5, 2.0]]), np.zeros(2, dtype=np.int64)
     nearest = np.array([[[0.5], [np.nan]]])
     radii, scratch, out = np.array([[3.0], [3.0]]), np.empty((2, 2)), np.empty((1, 2))
-    kernels.class_energies(distances, labels, nearest, radii, 0.2, *scratch, out)
+    kernels.class_energies(distances, labels, nearest, radii, np.ones(2), 0.2, *scratch, out)
     np.testing.assert_allclose(out, [[0.5, 0.2 * (3.5 + 2.0)]])

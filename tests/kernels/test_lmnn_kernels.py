@@ -82,7 +82,7 @@ def test_an_impostor_at_exactly_the_reach_is_not_listed():
     assert scan(block, 0, 0, np.array([0, 1]), np.array([4.0, 4.1])) == [(1, 0)]
 
 
-def margins(near, far, indptr, c, width):
+def margins(near, far, indptr, c, width, pull=None, push=None):
     """Call the kernel; return the losses, and the weights of the targets that are not NaN."""
     near, far = np.asarray(near, float), np.asarray(far, float)
     present = ~np.isnan(near)
@@ -91,8 +91,8 @@ def margins(near, far, indptr, c, width):
     weights = np.full(present.sum(), np.nan)
     target_indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
     kernels.margin_costs(
-        near[present], target_indptr, far, np.asarray(indptr, np.int64), c, width, loss, weights,
-        on_impostors,
+        near[present], target_indptr, far, np.asarray(indptr, np.int64), c, width, pull, push, loss,
+        weights, on_impostors,
     )  # fmt: skip
     on_targets[present] = weights
     return loss, on_targets, on_impostors
@@ -110,13 +110,16 @@ def neighbourhoods(draw):
 
 @pytest.mark.parametrize("width", [0.0, 0.03, 0.3, 1.0])
 @pytest.mark.parametrize("c", [0.2, 7.0])
-@given(problem=neighbourhoods())
-def test_margin_costs_are_the_printed_sums(width, c, problem):
+@given(problem=neighbourhoods(), weighted=st.booleans())
+def test_margin_costs_are_the_printed_sums(width, c, problem, weighted):
     near, far, indptr = problem
-    loss, on_targets, on_impostors = margins(near, far, indptr, c, width)
+    pull, push = 0.5 + np.arange(len(near)), np.arange(len(far)) % 3 * 1.5
+    given_weights = (pull, push) if weighted else (None, None)
+    loss, on_targets, on_impostors = margins(near, far, indptr, c, width, *given_weights)
     for i in range(len(near)):
         own = slice(indptr[i], indptr[i + 1])
-        expected = oracle.anchor_costs(near[i], far[own], c, width)
+        weights = (pull[i], push[own]) if weighted else ()
+        expected = oracle.anchor_costs(near[i], far[own], c, width, *weights)
         assert_allclose(loss[i], expected[0], rtol=1e-12, atol=1e-12)
         there = ~np.isnan(near[i])
         assert_allclose(on_targets[i][there], expected[1][there], rtol=1e-12, atol=1e-12)

@@ -19,7 +19,7 @@ def sorted_labels(rng, n):
     return np.sort(labels)
 
 
-def problem_of(labels, targets, weights, N, sizes, *, norm=0, symmetric=False):
+def problem_of(labels, targets, weights, N, sizes, *, norm=0, symmetric=False, of_rows=None):
     """Return what the kernels ask for, of rows that are sorted by class."""
     segments = np.searchsorted(labels, np.arange(N_CLASSES + 1))
     reach = np.array([(0, c, c + 1, N_CLASSES) for c in range(N_CLASSES)])
@@ -27,7 +27,8 @@ def problem_of(labels, targets, weights, N, sizes, *, norm=0, symmetric=False):
     k = targets.shape[1]
     return kernels.SilaProblem(
         norm, symmetric, sizes, np.arange(len(labels)), segments, reach, segments[reach], labels,
-        targets, weights, 1 / np.where(other, N, np.inf).min(axis=1),
+        targets, weights, np.ones(len(labels)) if of_rows is None else of_rows,
+        1 / np.where(other, N, np.inf).min(axis=1),
         1 / np.where(other, N, 0).max(axis=1), np.minimum(k, other.sum(axis=1)),
     )  # fmt: skip
 
@@ -46,6 +47,7 @@ class Visited:
         self.A += self.A.T if symmetric else 0
         self.norm, self.k, self.rng, self.symmetric = norm, k, rng, symmetric
         self.order = rng.permutation(n)
+        self.row_weights = 1 / (1.0 + np.arange(n) % 3) if seed % 2 else np.ones(n)
         others = [[j for j in range(n) if self.labels[j] != self.labels[i]] for i in range(n)]
         # a target fewer here and there
         self.T = [list(rng.permutation(self.own(i))[: rng.integers(1, k + 1)]) for i in range(n)]
@@ -56,8 +58,9 @@ class Visited:
         self.N, self.others = N, others
         sizes = self.X.sum(axis=1)
         self.problem = problem_of(
-            self.labels, targets, weights, N, sizes, norm=NORMS[norm], symmetric=symmetric
-        )
+            self.labels, targets, weights, N, sizes, norm=NORMS[norm], symmetric=symmetric,
+            of_rows=self.row_weights,
+        )  # fmt: skip
         self.gram = self.X @ self.X.T
         self.inner = self.gram if norm == "jaccard" else np.zeros((1, n))
         self.pairs = np.zeros((2, capacity, n))
@@ -74,7 +77,9 @@ class Visited:
     def twin(self, rows, form):
         """Return the matrix after each visit, and where the mistakes are and their others."""
         A = np.diag(np.diag(self.A)) if form == "diagonal" else self.A
-        steps = oracle.visits(A, self.X, rows, self.T, self.others, self.k, form, self.norm)
+        steps = oracle.visits(
+            A, self.X, rows, self.T, self.others, self.k, form, self.norm, self.row_weights
+        )
         matrices, others = zip(*steps, strict=True)
         return matrices, [(at, B) for at, B in enumerate(others) if B is not None]
 
@@ -98,7 +103,8 @@ class Visited:
         for u, (at, B) in enumerate(expected):
             found = self.found[u, : len(B)]  # in any order: they are summed
             assert_array_equal(np.sort(found), np.sort(B))
-            assert_allclose(self.weights[u, : len(B)], 1 / self.N[rows[at], found])
+            own = self.row_weights[rows[at]]
+            assert_allclose(self.weights[u, : len(B)], own / self.N[rows[at], found])
             assert (self.weights[u, len(B) :] == 0).all()
 
 
@@ -115,7 +121,7 @@ def test_a_block_is_visited_as_row_by_row(seed, norm, symmetric, k):
     for u, (at, B) in enumerate(expected):
         i = rows[at]
         d = sum(case.X[j] / case.N[i, j] for j in case.T[i])
-        d = d - sum(case.X[j] / case.N[i, j] for j in B)
+        d = case.row_weights[i] * (d - sum(case.X[j] / case.N[i, j] for j in B))
         assert_allclose(case.pairs[0, u], case.X @ case.X[i], atol=1e-12)
         assert_allclose(case.pairs[1, u], case.X @ d, atol=1e-12)
 

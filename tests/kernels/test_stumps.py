@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import dboost as oracle
 
 from likewise import kernels
+from likewise.classifiers._boosting import leaf_weights
 
 DISTANCES = (0.0, 0.25, 1.0, 3.0, 7.5)  # sums and halves of them are exact: ties abound
 
@@ -35,16 +36,6 @@ def summed(labels, n_classes, weights):
     return targets, own, np.array([(weights * (Y > 0)).sum(0), weights.sum(0)]), Y
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_pairs_are_drawn_by_weight_and_from_two_classes(n_classes, rng):
-    labels = np.sort(np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 20)]))
-    weights = rng.choice([0.25, 0.5, 2.0], size=len(labels))  # whose sums are exact
-    at = rng.random((2, 200))
-    found = np.empty((2, 200), np.int64)
-    kernels.draw_pairs(labels, weights, *at, np.empty(len(labels) + 1), *found)
-    assert_array_equal(found, oracle.pairs(labels, weights, *at))
-
-
 def histogram_search(columns, pairs, rows, targets, weights, own, whole, n_bins):
     """Return the minimum Z of each pair, and the last bin below it."""
     z, cuts = np.empty(len(pairs[0])), np.empty(len(pairs[0]), np.int64)
@@ -53,23 +44,6 @@ def histogram_search(columns, pairs, rows, targets, weights, own, whole, n_bins)
     given = columns, *pairs, rows, targets, weights, own, whole
     kernels.search_histogram(*given, *scratch, sums, z, cuts)
     return z, cuts
-
-
-@given(problem=problems(), extra=st.integers(0, 3))
-def test_weights_of_members_are_gathered_and_added_up(problem, extra):
-    _, _, rows, labels, n_classes, weights = problem
-    members = np.arange(0, len(rows), 2)
-    targets, own, whole, _ = summed(labels[members], n_classes, weights[members])
-    n, width = len(members), weights.shape[1] + extra
-    found_targets, found = np.empty(n, np.int64), np.full(n, np.nan)
-    wide, added = np.full((n, width), np.nan), np.zeros((2, width))
-    every = labels - 1 if n_classes == 2 else labels
-    kernels.gather_weights(members, every, weights, found_targets, wide, found, added)
-    no_weight = np.zeros((n, extra))
-    assert_array_equal(found_targets, targets)
-    assert_array_equal(found, own)
-    assert_array_equal(wide, np.hstack([weights[members], no_weight]))
-    assert_array_equal(added, np.hstack([whole, no_weight[:1].repeat(2, axis=0)]))
 
 
 @given(problem=problems(), extra=st.integers(1, 3))
@@ -150,20 +124,22 @@ def test_weights_are_multiplied_and_scaled(problem, smoothing):
     weights = weights + 0.1
     targets, _, _, Y = summed(labels, n_classes, weights)
     leaves = rows % 3
-    positive, total = np.zeros((2, 3, weights.shape[1]))
-    kernels.leaf_weights(leaves, targets, weights, positive, total)
+    positive, total = leaf_weights(leaves, targets, weights, 3)
     h = np.log((positive + smoothing) / (total - positive + smoothing)) / 2
     assert_allclose(h, oracle.outputs(leaves, 3, Y, weights, smoothing), atol=1e-12)
     expected, z = oracle.reweigh(leaves, h, Y, weights)
     changed, scores, masses = weights.copy(), np.ones(weights.shape), np.empty(len(rows))
     factors = np.empty((2, *h.shape))
-    found, n_wrong = kernels.reweigh(leaves, targets, h, changed, scores, masses, factors)
+    importances = 0.5 + rows % 2
+    found, wrong = kernels.reweigh(
+        leaves, targets, importances, h, changed, scores, masses, factors
+    )
     assert_allclose(changed, expected, rtol=1e-12)
     assert_allclose(masses, expected.sum(axis=1), rtol=1e-12)
     assert_allclose(found, z, rtol=1e-12)
     assert_allclose(scores, 1 + h[leaves])
     best = (scores[:, 0] > 0) if n_classes == 2 else scores.argmax(axis=1)
-    assert n_wrong == np.sum(best != labels)
+    assert wrong == importances @ (best != labels)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

@@ -78,11 +78,12 @@ def walk(distances, firsts, seconds, thresholds):
     return node - len(firsts)
 
 
-def boosted(D, labels, n_classes, pairs, columns=None):
+def boosted(D, labels, n_classes, pairs, columns=None, importances=None):
     """Boost stumps with exact thresholds, from given pairs a round; return scores and all Z."""
     n = len(labels)
     Y = signs(labels, n_classes, columns)
-    w = np.full(Y.shape, 1 / Y.size)
+    v = np.ones(n) if importances is None else importances
+    w = np.outer(v / v.sum(), np.ones(Y.shape[1])) / Y.shape[1]
     F, normalisers = np.zeros(Y.shape), []
     for candidates in pairs:
         best = None

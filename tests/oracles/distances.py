@@ -1,5 +1,7 @@
 """Dissimilarities as they are printed, in plain NumPy and Python."""
 
+from fractions import Fraction
+
 import numpy as np
 
 
@@ -40,12 +42,19 @@ def image(x, y, shape, sigma):
     return np.sqrt((x - y) @ G @ (x - y))
 
 
-def dtw(a, b):
-    """√ of the least sum of squared differences along a monotone alignment."""
+def dtw(a, b, window=None):
+    """√ of the least sum of squared differences along a monotone alignment, within |i − j| ≤ w."""
+    longer = max(len(a), len(b))
+    width = longer if window is None else window
+    if isinstance(window, float):
+        width = int(Fraction(str(window)) * longer)
+    width = max(width, abs(len(a) - len(b)))
     cost = np.full((len(a) + 1, len(b) + 1), np.inf)
     cost[0, 0] = 0
     for i in range(len(a)):
         for j in range(len(b)):
+            if abs(i - j) > width:
+                continue
             step = np.sum((np.asarray(a[i]) - np.asarray(b[j])) ** 2)
             cost[i + 1, j + 1] = step + min(cost[i, j], cost[i, j + 1], cost[i + 1, j])
     return np.sqrt(cost[-1, -1])

@@ -25,24 +25,30 @@ def transductive(X):
     return 1 - 2 * ranks / (len(X) - 1)
 
 
-def mean_margins(K, y):
+def mean_margins(K, y, weights=None):
     """E[K(x′, x) | same label] − E[K(x′, x) | other label], with x′ ≠ x the first argument."""
+    weights = np.ones(len(y)) if weights is None else weights
     margins = []
     for x in range(len(y)):
         others = np.arange(len(y)) != x
         same, different = others & (y == y[x]), y != y[x]
-        margins.append(K[same, x].mean() - K[different, x].mean())
+        means = [np.average(K[part, x], weights=weights[part]) for part in (same, different)]
+        margins.append(means[0] - means[1])
     return np.array(margins)
 
 
-def rank_margins(distances, y):
-    """2 P[d(x, x′) < d(x, x″)] − 1, of x′ ≠ x with the same label and x″ with another."""
-    margins = []
-    for x in range(len(y)):
-        same = (np.arange(len(y)) != x) & (y == y[x])
-        near, far = distances[x, same], distances[x, y != y[x]]
-        margins.append(2 * (near[:, None] < far[None, :]).mean() - 1)
-    return np.array(margins)
+def rank_margins(distances, y, weights=None):
+    """E sgn(d(x, x″) − d(x, x′)), of x′ ≠ x with the same label and x″ with another."""
+    weights = np.ones(len(y)) if weights is None else weights
+    margins = np.full(len(y), np.nan)
+    for i, row in enumerate(distances):
+        same = [j for j in range(len(y)) if y[j] == y[i] and j != i]
+        others = [j for j in range(len(y)) if y[j] != y[i]]
+        pairs = [(weights[a] * weights[b], np.sign(row[b] - row[a])) for a in same for b in others]
+        total = sum(weight for weight, _ in pairs)
+        if total > 0:
+            margins[i] = sum(weight * sign for weight, sign in pairs) / total
+    return margins
 
 
 def above_median(X):
@@ -57,19 +63,21 @@ class Winnow:
     def __init__(self, n_features):
         self.plus, self.minus, self.mistakes = np.ones(n_features), np.ones(n_features), 0
 
-    def learn(self, X, signs, epsilon, margin):
-        for x, y in zip(X, signs, strict=True):
+    def learn(self, X, signs, epsilon, margin, weights):
+        for x, y, v in zip(X, signs, weights, strict=True):
             score, most = (self.plus - self.minus) @ x, (self.plus + self.minus) @ np.abs(x)
-            if y * score <= (margin + 1e-12) * most:  # sums that cancel do so up to rounding
-                self.plus *= np.exp(epsilon * y * x)
-                self.minus *= np.exp(-epsilon * y * x)
+            # sums that cancel do so up to rounding
+            if v > 0 and y * score <= (margin + 1e-12) * most:
+                self.plus *= np.exp(epsilon * v * y * x)
+                self.minus *= np.exp(-epsilon * v * y * x)
                 self.mistakes += 1
 
 
-def winnow(X, signs, epsilon=0.5, n_passes=5, margin=0.0):
+def winnow(X, signs, epsilon=0.5, n_passes=5, margin=0.0, weights=None):
     found = Winnow(X.shape[1])
+    weights = np.ones(len(X)) if weights is None else weights
     for _ in range(n_passes):
-        found.learn(X, signs, epsilon, margin)
+        found.learn(X, signs, epsilon, margin, weights)
         epsilon /= 2
     return found
 

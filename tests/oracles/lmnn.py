@@ -25,24 +25,27 @@ def distance(M, X, i, j):
     return float(gap @ M @ gap)
 
 
-def objective(L, X, pairs, triplets, c, width=0.0):
-    """Return Σ d(i,j) + c Σ [1 + d(i,j) − d(i,l)]₊."""
+def objective(L, X, pairs, triplets, c, width=0.0, weights=None):
+    """Return Σ w_i d(i,j) + c Σ w_i w_l [1 + d(i,j) − d(i,l)]₊."""
     M = np.asarray(L, dtype=np.float64).T @ np.asarray(L, dtype=np.float64)
     X = np.asarray(X, dtype=np.float64)
-    total = sum(distance(M, X, i, j) for i, j in pairs)
+    w = np.ones(len(X)) if weights is None else weights
+    total = sum(w[i] * distance(M, X, i, j) for i, j in pairs)
     for i, j, n in triplets:
-        total += c * hinge(1 + distance(M, X, i, j) - distance(M, X, i, n), width)[0]
+        loss = hinge(1 + distance(M, X, i, j) - distance(M, X, i, n), width)[0]
+        total += c * w[i] * w[n] * loss
     return total
 
 
-def gradient(L, X, pairs, triplets, c, width=0.0):
+def gradient(L, X, pairs, triplets, c, width=0.0, weights=None):
     """Return df/dL = 2 L df/dM, with df/dM a sum of outer products."""
     M, by_M = L.T @ L, np.zeros((X.shape[1], X.shape[1]))
+    w = np.ones(len(X)) if weights is None else weights
     for i, j in pairs:
-        by_M += outer(X, i, j)
+        by_M += w[i] * outer(X, i, j)
     for i, j, n in triplets:
         slope = hinge(1 + distance(M, X, i, j) - distance(M, X, i, n), width)[1]
-        by_M += c * slope * (outer(X, i, j) - outer(X, i, n))
+        by_M += c * w[i] * w[n] * slope * (outer(X, i, j) - outer(X, i, n))
     return 2 * L @ by_M
 
 
@@ -60,15 +63,16 @@ def impostors(between, labels, reach):
     ]  # fmt: skip
 
 
-def anchor_costs(near, far, c, width):
+def anchor_costs(near, far, c, width, pull=1.0, push=None):
     """Return the cost of one anchor, and its derivatives by each target's and impostor's d."""
     near = np.asarray(near, dtype=np.float64)
-    total = float(np.nansum(near))
-    on_targets, on_impostors = np.ones(len(near)), np.zeros(len(far))
+    total = pull * float(np.nansum(near))
+    on_targets, on_impostors = np.full(len(near), pull), np.zeros(len(far))
+    weights = np.ones(len(far)) if push is None else push
     for j, d_j in enumerate(near):
         for n, d_n in enumerate(far):
             value, slope = hinge(1 + d_j - float(d_n), width)  # 0 where d_j is NaN
-            total += c * value
-            on_targets[j] += c * slope
-            on_impostors[n] -= c * slope
+            total += c * weights[n] * value
+            on_targets[j] += c * weights[n] * slope
+            on_impostors[n] -= c * weights[n] * slope
     return total, on_targets, on_impostors

@@ -47,23 +47,24 @@ def targets(X, y, k, norm):
     return [nearest(base, X, i, members[i], k, norm) for i in range(len(X))]
 
 
-def visits(A, X, rows, T, others, k, form, norm):
+def visits(A, X, rows, T, others, k, form, norm, weights=None):
     """Visit rows in order; yield the matrix after each and, if it was a mistake, its others."""
     p = X.shape[1]
+    w = np.ones(len(X)) if weights is None else weights
     for i in rows:
         B = nearest(A, X, i, others[i], k, norm)
         near = sum(score(A, X[i], X[j], norm) for j in T[i])
         far = sum(score(A, X[i], X[j], norm) for j in B)
         if near - far <= 0:
-            A = A + sum((features(X[i], X[j], form, norm) for j in T[i]), np.zeros((p, p)))
-            A = A - sum((features(X[i], X[j], form, norm) for j in B), np.zeros((p, p)))
+            A = A + w[i] * sum((features(X[i], X[j], form, norm) for j in T[i]), np.zeros((p, p)))
+            A = A - w[i] * sum((features(X[i], X[j], form, norm) for j in B), np.zeros((p, p)))
             yield A, B
         else:
             yield A, None
 
 
 def train(X, y, k, n_epochs, *, form="square", norm="cosine", init="zero", orders=None,
-          start=None):  # fmt: skip
+          start=None, weights=None):  # fmt: skip
     """Return the sequence [(A_1, w_1), ...], from `start` if given, and each epoch's mistakes."""
     X = np.asarray(X, dtype=np.float64)
     p = X.shape[1]
@@ -75,7 +76,7 @@ def train(X, y, k, n_epochs, *, form="square", norm="cosine", init="zero", order
     for epoch in range(n_epochs):
         mistakes.append(0)
         order = range(len(X)) if orders is None else orders[epoch]
-        for after, B in visits(sequence[-1][0], X, order, T, others, k, form, norm):
+        for after, B in visits(sequence[-1][0], X, order, T, others, k, form, norm, weights):
             if B is None:
                 sequence[-1][1] += 1
             else:

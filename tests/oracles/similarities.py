@@ -27,6 +27,13 @@ def bilinear(W, norm, Q, P):
     return np.array([[q @ W @ p / N(q, p) if N(q, p) else 0.0 for p in P] for q in Q])
 
 
+def positive_part(W):
+    """Return (S + |S|)/2 with S = (W + Wᵀ)/2, and |S| the root of S² by its singular values."""
+    S = (np.asarray(W, dtype=float) + np.asarray(W, dtype=float).T) / 2
+    _, sizes, directions = np.linalg.svd(S)
+    return (S + directions.T @ np.diag(sizes) @ directions) / 2
+
+
 def index_scores(metric, queries, items):
     """Return what an index with this metric computes for every query and stored item."""
     if metric == "euclidean":

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -21,7 +22,7 @@ ROWS = [
 @pytest.fixture
 def quick(monkeypatch):
     """Replace the measuring by three rows, and the drawing by nothing."""
-    monkeypatch.setattr(sila, "rows", lambda: iter(ROWS))
+    monkeypatch.setattr(sila, "rows", lambda only: iter(ROWS))
     monkeypatch.setattr(sila, "figures", lambda rows: [])
 
 
@@ -47,6 +48,12 @@ def test_an_unknown_name_is_refused_with_a_sentence(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("name", known())
+def test_every_paper_measures_only_the_settings_that_are_named(name):
+    paper = import_module(f"reproduce.{name}")
+    assert list(paper.rows("no setting has this name")) == []
+
+
 def test_the_written_table_has_published_beside_ours(quick, tmp_path):
     assert reproduce("sila", tmp_path / "new" / "folder") == ROWS
     text = (tmp_path / "new" / "folder" / "sila.md").read_text(encoding="utf8")
@@ -70,7 +77,7 @@ def test_the_written_json_holds_the_rows(quick, tmp_path):
 
 def test_a_folder_that_cannot_be_is_refused_before_anything_is_measured(monkeypatch, tmp_path):
     measured = []
-    monkeypatch.setattr(sila, "rows", lambda: measured.append(1) or iter(ROWS))
+    monkeypatch.setattr(sila, "rows", lambda only: measured.append(1) or iter(ROWS))
     (tmp_path / "file").touch()
     with pytest.raises(FileExistsError):
         reproduce("sila", tmp_path / "file")
@@ -78,7 +85,7 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_is_measured(monkeypa
 
 
 def test_ctrl_c_writes_the_rows_so_far(quick, monkeypatch, tmp_path):
-    def rows():
+    def rows(only):
         yield ROWS[0]
         os.kill(os.getpid(), signal.SIGINT)
         yield ROWS[1]

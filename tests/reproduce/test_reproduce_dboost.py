@@ -67,7 +67,7 @@ def test_a_part_is_measured_and_the_rest_is_kept(quick, tmp_path, capsys):
 
 
 def test_rows_are_written_as_they_come(quick, monkeypatch, tmp_path):
-    def rows():
+    def rows(only):
         yield EARLIER[0]
         raise KeyboardInterrupt
 

@@ -117,7 +117,7 @@ def test_a_learner_gives_its_similarity_and_a_similarity_itself():
         ("precomputed", "Precomputed(is_distance=False)", "Precomputed(is_distance=True)"),
         ("precomputed_distance", "Precomputed(is_distance=True)", "Precomputed(is_distance=True)"),
         ("cityblock", "VectorDistance(metric='cityblock')", "VectorDistance(metric='cityblock')"),
-        ("dtw", "SeriesDistance()", "SeriesDistance()"),
+        ("dtw", "SeriesDistance(window=None)", "SeriesDistance(window=None)"),
     ],
 )
 def test_a_name_has_a_meaning_and_one_where_a_distance_is_expected(name, meaning, as_distance):

@@ -85,3 +85,23 @@ def test_top_is_a_whole_number_or_none(top, error):
     for s in (lw.Bilinear(1.0), lw.Mahalanobis(1.0)):
         with pytest.raises(error, match="top must be"):
             s.explain([1.0], [1.0], top=top)
+
+
+@pytest.mark.parametrize("similarity", [lw.Mahalanobis(np.eye(2)), lw.Bilinear(np.eye(2))])
+def test_rows_of_frames_keep_the_names_of_their_columns(similarity):
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    columns = {"colour": [1.0, 4.0], "size": [2.0, 7.0]}
+    frame = pd.DataFrame(columns)
+    for library in (pd.DataFrame, pl.DataFrame, pa.table):
+        told = similarity.explain(library(columns)[:1], library(columns)[1:])
+        assert {name for term in told for name in term[:2]} == {"colour", "size"}
+    told = similarity.explain(frame.iloc[0], frame.iloc[1])
+    assert {name for term in told for name in term[:2]} == {"colour", "size"}
+    told = similarity.explain(frame[:1], frame[1:], ["a", "b"], ["a", "b"])
+    assert {name for term in told for name in term[:2]} == {"a", "b"}
+    unnamed = pd.DataFrame(frame.to_numpy())
+    told = similarity.explain(unnamed[:1], unnamed[1:])
+    assert {name for term in told for name in term[:2]} == {"x0", "x1"}

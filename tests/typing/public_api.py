@@ -19,16 +19,28 @@ Metric = Literal["inner_product", "cosine", "euclidean"]
 
 
 def classify(X: np.ndarray, y: list[str]) -> np.ndarray:
-    """Fit, predict, look at the neighbours."""
+    """Fit, predict, look at the neighbors."""
     clf = lw.SimilarityClassifier(learner=PCA(2), n_neighbors=5, rule="energy", c=0.5)
     fitted = clf.fit(X, y)
     assert_type(fitted, lw.SimilarityClassifier)
     assert_type(fitted.kneighbors(), lw.Matches)
     assert_type(fitted.kneighbors(X, n_neighbors=2).ids, np.ndarray)
-    assert_type(fitted.predict_proba(X), np.ndarray)
-    lw.SimilarityClassifier(similarity=lw.Mahalanobis(1.0))
+    shares: np.ndarray | list[np.ndarray] = fitted.predict_proba(X)
+    assert len(shares) == len(X)
+    lw.SimilarityClassifier(similarity=lw.Mahalanobis(1.0), rule="softmax")
+    weighted = lw.SimilarityClassifier(weights="distance").fit(X, y, sample_weight=np.ones(len(X)))
+    assert_type(weighted, lw.SimilarityClassifier)
     lw.SimilarityClassifier(similarity="cosine")
     return fitted.predict(X)
+
+
+def regress(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Predict numbers."""
+    model = lw.SimilarityRegressor(lw.MLKR(), weights="kernel").fit(X, y, sample_weight=y > 0)
+    assert_type(model, lw.SimilarityRegressor)
+    assert_type(model.kneighbors(), lw.Matches)
+    lw.SimilarityRegressor(similarity="cosine", n_neighbors=3, weights="uniform")
+    return model.predict(X)
 
 
 def learn(X: np.ndarray, y: list[str]) -> lw.Similarity:
@@ -42,6 +54,7 @@ def learn(X: np.ndarray, y: list[str]) -> lw.Similarity:
     mlkr = lw.MLKR(init="pca", alpha="auto").fit(X, X[:, 0])
     assert_type(mlkr, lw.MLKR)
     assert_type(mlkr.predict(X), np.ndarray)
+    assert_type(lw.RCA(2).fit(X, y, sample_weight=np.ones(len(X))), lw.RCA)
     learned: lw.Similarity = learner.fit(X, y).similarity_
     return learned
 
@@ -221,6 +234,16 @@ def tables(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     assert_type(model, lw.tables.TableModel)
     assert_type(model.neighbors(table.rows, table.rows, 3), lw.Matches)
     return model.score(table.rows, table.rows)
+
+
+def match(left: Any, right: Any, labeled: Any) -> np.ndarray:
+    """Match the records of two tables."""
+    matcher = lw.Matcher(k=5, one_to_one=True).fit(left, right, labeled)
+    assert_type(matcher, lw.Matcher)
+    assert_type(matcher.learn(matcher.ask(10)), lw.Matcher)
+    assert_type(matcher.match(left, right).threshold, float)
+    assert_type(matcher.explain("a", "b").probability, float)
+    return matcher.predict_proba(left, right, labeled)
 
 
 def measure(gains: np.ndarray, n_relevant: np.ndarray) -> None:

@@ -14,13 +14,17 @@ FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
 HOMES = {
     name: home
     for home, names in {
-        "classifiers": "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier",
+        "classifiers": (
+            "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier "
+            "SimilarityRegressor"
+        ),
         "features": "DissimilaritySpace LandmarkFeatures MedianBinarizer",
         "index": "Index",
         "learners": (
-            "AROMA DiagonalState FactoredState LMNN MLKR NCA OASIS OasisState RidgeBelief "
+            "AROMA DiagonalState FactoredState LMNN MLKR NCA OASIS OasisState RCA RidgeBelief "
             "RidgeSimilarity SiLA"
         ),
+        "matching": "Calibration Candidates Guess Matcher PairLearner PairModel",
         "similarities": "Bilinear ItemOffsets Mahalanobis Naive Precomputed Ranked",
         "similarities.distances": (
             "AlignmentDistance ImageDistance QuantizedDistance SeriesDistance StringDistance "

@@ -59,6 +59,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     header, tensors = _parts_of_file(model)
     with whole_file(target) as unfinished:
         save_file(tensors, unfinished, metadata=header)
+        with unfinished.open("r+b") as file:
+            size = int.from_bytes(file.read(8), "little")
+            ordered = _in_order(file.read(size))
+            file.seek(8)
+            file.write(ordered)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -104,7 +109,9 @@ def to_bytes(model: Any) -> bytes:
     from safetensors.numpy import save as to_safetensors
 
     header, tensors = _parts_of_file(model)
-    return to_safetensors(tensors, metadata=header)
+    data = to_safetensors(tensors, metadata=header)
+    start = 8 + int.from_bytes(data[:8], "little")
+    return data[:8] + _in_order(data[8:start]) + data[start:]
 
 
 def from_bytes(data: bytes) -> Any:
@@ -134,6 +141,17 @@ def _parts_of_file(model: Any) -> tuple[dict[str, str], dict[str, np.ndarray]]:
         **writer.header_of(model),
     }
     return header, writer.tensors
+
+
+def _in_order(header: bytes) -> bytes:
+    """Return a safetensors header with sorted metadata, which safetensors writes in any order.
+
+    The same model then has the same bytes. The length stays the same.
+    """
+    parts = json.loads(header)
+    parts["__metadata__"] = dict(sorted(parts["__metadata__"].items()))
+    ordered = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
+    return ordered.ljust(len(header)) if len(ordered) <= len(header) else header
 
 
 def _check_origin(header: dict[str, str]) -> None:

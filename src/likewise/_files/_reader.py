@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from likewise._files._classes import FITTED_NAME, builder
+from likewise._files._fields import check_fitted
 from likewise.exceptions import ModelFileError
 
 _MAX_DEPTH = 20  # levels of nesting in the header's JSON
+_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 
 class Reader:
@@ -40,7 +42,12 @@ class Reader:
                     parts[key] = json.loads(header[key])
                 except (ValueError, RecursionError) as error:
                     raise ModelFileError(f"its {key} are not JSON.") from error
-        return self._object(parts)
+        try:
+            return self._object(parts)
+        except ModelFileError:
+            raise
+        except _ERRORS as error:  # of values that no writer of ours would write
+            raise ModelFileError(f"it does not fit together ({error!r:.100}).") from error
 
     def _object(self, parts: Any) -> Any:
         if not isinstance(parts, dict):
@@ -60,10 +67,15 @@ class Reader:
             raise ModelFileError(
                 f"it has fitted parts of a {type(model).__name__}, which has none."
             )
-        for name, value in fitted.items():
+        for name in fitted:
             # Only attributes set by `fit`: no methods, and no special names.
             if not FITTED_NAME.fullmatch(name) or hasattr(type(model), name):
                 raise ModelFileError(f"it sets {name[:40]!r}, which is not for a file to set.")
+        try:
+            check_fitted(model, fitted)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"its {type(model).__name__} cannot be used: {error}") from error
+        for name, value in fitted.items():
             setattr(model, name, value)
 
     def _value(self, part: Any) -> Any:

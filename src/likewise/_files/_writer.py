@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise._files._classes import FITTED_NAME, HOMES, class_named
+from likewise._files._fields import fields_of
 from likewise._validation import is_sparse
 
 
@@ -38,6 +39,11 @@ class Writer:
         elif hasattr(model, "get_params"):
             parts["parameters"] = model.get_params(deep=False)
             parts["fitted"] = {k: v for k, v in vars(model).items() if FITTED_NAME.fullmatch(k)}
+            undeclared = parts["fitted"].keys() - fields_of(type(model)).keys()
+            if undeclared:
+                raise TypeError(
+                    f"{where} has {min(undeclared)}, which {name}._file_fields does not declare."
+                )
         else:
             parts["parameters"] = {f.name: getattr(model, f.name) for f in fields(model)}  # type: ignore[arg-type]
         return {"class": name, **{key: self._mapping(part, "") for key, part in parts.items()}}

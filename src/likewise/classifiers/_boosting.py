@@ -60,6 +60,7 @@ def boost(
     columns: DissimilarityColumns,
     rows: np.ndarray,
     labels: np.ndarray,
+    importances: np.ndarray,
     n_rounds: int,
     options: BoostingOptions,
     rng: np.random.Generator,
@@ -72,25 +73,26 @@ def boost(
     columns : dissimilarities of all rows
     rows : (n,) int64, numbers of the training rows
     labels : (n,) int64, their classes, from 0
+    importances : (n,) positive, their weights at the start, up to a factor
     """
     n, n_classes = len(rows), int(labels.max()) + 1
     targets, n_labels = label_targets(labels, n_classes)
-    weights = np.full((n, n_labels), 1 / (n * n_labels))
+    masses = importances / importances.sum()
+    weights = np.repeat(masses[:, None] / n_labels, n_labels, axis=1)
     scores = np.zeros((n, n_labels))
     smoothing = 1 / (n * n_labels)
-    masses = np.full(n, 1 / n)
     grower = _Grower(columns, rows, labels, targets, weights, masses, options, rng)
     outputs, history = [], []
     bound = 1.0
     for number in range(1, n_rounds + 1):
         leaves = grower.grow()
-        positive, total = np.zeros((2, 2**options.max_depth, n_labels))
-        kernels.leaf_weights(leaves, targets, weights, positive, total)
+        positive, total = leaf_weights(leaves, targets, weights, 2**options.max_depth)
         negative = np.maximum(total - positive, 0.0)
         output = np.log((positive + smoothing) / (negative + smoothing)) / 2
         output *= options.learning_rate
-        normaliser, n_wrong = kernels.reweigh(
-            leaves, targets, output, weights, scores, masses, np.empty((2, *output.shape))
+        factors = np.empty((2, *output.shape))
+        normaliser, wrong = kernels.reweigh(
+            leaves, targets, importances, output, weights, scores, masses, factors
         )
         outputs.append(output)
         bound *= normaliser
@@ -99,7 +101,7 @@ def boost(
                 "round": number,
                 "normaliser": float(normaliser),
                 "bound": float(bound),
-                "training_error": n_wrong / n,
+                "training_error": wrong / importances.sum(),
                 "prototypes": len(grower.used),
             }
         )
@@ -145,7 +147,7 @@ class _Grower:
         self._options, self._rng = options, rng
         n_labels = weights.shape[1]
         width = 1 if n_labels == 1 else -(-n_labels // _LABELS_IN_VECTOR) * _LABELS_IN_VECTOR
-        self._wide = np.empty((len(rows), width))  # weights, padded for the search
+        self._wide = np.zeros((len(rows), width))  # weights, padded for the search
         self._by_class = np.argsort(labels, kind="stable")  # order in which pairs are drawn
         self._nodes: list[tuple[int, int, float]] = []
         self.used: dict[int, None] = {}  # positions in `rows`, in order of first use
@@ -211,9 +213,11 @@ class _Grower:
     ) -> tuple[int, float]:
         """Return the position of the best pair, and its threshold."""
         values, rows = self._columns.values, self._rows[members]
-        targets, own = np.empty(len(members), np.int64), np.empty(len(members))
-        weights, whole = self._wide[: len(members)], np.zeros((2, self._wide.shape[1]))
-        kernels.gather_weights(members, self._targets, self._weights, targets, weights, own, whole)
+        targets, weights = self._targets[members], self._wide[: len(members)]
+        weights[:, : self._weights.shape[1]] = self._weights[members]
+        own = positive_weights(targets, weights)
+        width = weights.shape[1]
+        whole = np.stack([np.bincount(np.maximum(targets, 0), own, width), weights.sum(axis=0)])
         sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
         cuts = np.empty(len(firsts), dtype=np.int64)
@@ -251,6 +255,23 @@ class _Grower:
         return self._options.search
 
 
+def positive_weights(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weight of each example for its target; 0 without a target (−1)."""
+    own = np.take_along_axis(weights, np.maximum(targets, 0)[:, None], axis=1)[:, 0]
+    return np.where(targets >= 0, own, 0.0)
+
+
+def leaf_weights(
+    leaves: np.ndarray, targets: np.ndarray, weights: np.ndarray, n_leaves: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of the positives, and of all, in each leaf: (n_leaves, n_labels) each."""
+    n_labels = weights.shape[1]
+    at = leaves * n_labels + np.maximum(targets, 0)
+    positive = np.bincount(at, positive_weights(targets, weights), n_leaves * n_labels)
+    total = [np.bincount(leaves, of_label, n_leaves) for of_label in weights.T]
+    return positive.reshape(n_leaves, n_labels), np.stack(total, axis=1)
+
+
 def draw_pairs(
     labels: np.ndarray, weights: np.ndarray, n_pairs: int, rng: np.random.Generator
 ) -> np.ndarray:
@@ -265,7 +286,18 @@ def draw_pairs(
     -------
     (2, n_pairs) int64
     """
-    pairs = np.empty((2, n_pairs), dtype=np.int64)
-    at = rng.random(n_pairs), rng.random(n_pairs)
-    kernels.draw_pairs(labels, weights, *at, np.empty(len(labels) + 1), *pairs)
-    return pairs
+    n, cumulative = len(labels), np.concatenate([[0.0], np.cumsum(weights)])
+    first_random, second_random = rng.random(n_pairs), rng.random(n_pairs)
+
+    def at(weight: np.ndarray) -> np.ndarray:
+        return np.minimum(np.searchsorted(cumulative, weight, side="right"), n) - 1
+
+    firsts = at(first_random * cumulative[-1])
+    start, stop = (np.searchsorted(labels, labels[firsts], side) for side in ("left", "right"))
+    # position among the weights of the other classes, shifted past the class of x′
+    own = cumulative[stop] - cumulative[start]
+    position = second_random * (cumulative[-1] - own)
+    seconds = at(np.where(position < cumulative[start], position, position + own))
+    # rounding, or classes without weight, can still give the class of x′
+    same = labels[seconds] == labels[firsts]
+    return np.stack([firsts, np.where(same, np.where(stop < n, stop, start - 1), seconds)])

@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from likewise import kernels
+from likewise._files import fields
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each, limit_threads, slices
 from likewise._validation import (
     check_choice,
+    check_class_targets,
     check_classes,
+    check_labels,
     check_number,
     check_same_length,
     check_square,
@@ -24,6 +26,17 @@ from likewise._validation import (
     take,
 )
 from likewise.classifiers._boosting import BoostingOptions, Ensemble, boost, predicted_classes
+from likewise.classifiers._calibration import (
+    KINDS,
+    N_SPLITS,
+    CalibrationData,
+    HeldOutScores,
+    Kind,
+    calibrated,
+    class_leads,
+    prediction_sets,
+)
+from likewise.classifiers._random_pairs import random_pairs
 from likewise.classifiers._stopping import (
     Split,
     average_ensembles,
@@ -31,12 +44,14 @@ from likewise.classifiers._stopping import (
     stratified_splits,
     validate_rounds,
 )
+from likewise.classifiers._winnow import n_problems
 from likewise.similarities import (
     DissimilarityColumns,
     Similarity,
     as_similarity,
     dissimilarities,
 )
+from likewise.supervision import check_sample_weight
 
 _FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024
@@ -89,6 +104,15 @@ class DBoost(ClassifierMixin, BaseEstimator):
         Whether to train on all rows once early stopping has chosen the number of rounds. Otherwise
         the ensembles of all splits are kept and their scores averaged: often more accurate and
         faster to train, but prediction reads more prototypes.
+    calibrate : {"none", "sigmoid", "isotonic"}, default="none"
+        Calibrate probabilities by the scores of held-out rows: those of early stopping or, without
+        it, of five splits. `predict` then returns the most probable class.
+    rule : {"boost", "vote"}, default="boost"
+        ``vote``: the voting classifier of the paper's first theorem. Each of `n_rounds` pairs,
+        drawn at random by the weights of the rows, has one vote, for the class of the nearer
+        example and against that of the other. Only `n_rounds` and `random_state` apply then. If d
+        is strongly (ε, γ)-good (see `likewise.goodness`), (4/γ²) ln(1/δ) pairs err on at most a
+        share ε + δ of the rows.
 
     Attributes
     ----------
@@ -112,8 +136,10 @@ class DBoost(ClassifierMixin, BaseEstimator):
     scale_ : float or None
         The factor of the validation scores that minimizes their log-loss.
     validation_shares_ : ndarray of shape (n_rows, n_classes) or None
-        Predicted probabilities of each training row while it was held out; NaN for rows that never
-        were. For weighting several classifiers.
+        Uncalibrated probabilities of each training row while it was held out; NaN for rows that
+        never were. For weighting several classifiers.
+    calibration_ : dict or None
+        The fitted calibration.
     dissimilarity_ : Similarity
     firsts_, seconds_, thresholds_, outputs_ : ndarray
         The trees: prototypes and threshold of each node, and output of each leaf.
@@ -129,6 +155,29 @@ class DBoost(ClassifierMixin, BaseEstimator):
     >>> clf.predict(["Kuznetsov", "Rossini"])
     array(['Russian', 'Italian'], dtype='<U7')
     """
+
+    _file_fields: ClassVar[fields.Declaration] = {
+        "classes_": fields.Labels("classes"),
+        "dissimilarity_": fields.Instance(Similarity),
+        "items_": fields.Items("dissimilarity_", "prototypes"),
+        "prototypes_": fields.Array(fields.INTEGERS, "prototypes", minimum=0),
+        "firsts_": fields.Array(fields.INTEGERS, "trees", "nodes", minimum=0, below="prototypes"),
+        "seconds_": fields.Array(fields.INTEGERS, "trees", "nodes", minimum=0, below="prototypes"),
+        "thresholds_": fields.Array(fields.FLOATS, "trees", "nodes", finite=False),
+        "outputs_": fields.Array(
+            fields.FLOATS, "trees", lambda sizes: sizes["nodes"] + 1, n_problems
+        ),
+        "calibration_": fields.Optional(fields.OrNone(CalibrationData())),
+        "n_rounds_": fields.Number(minimum=1),
+        "history_": fields.Record(),
+        "validation_errors_": fields.OrNone(fields.Array(fields.FLOATS, "rounds")),
+        "validation_losses_": fields.OrNone(fields.Array(fields.FLOATS, "rounds")),
+        "validation_loss_": fields.OrNone(fields.Number(whole=False)),
+        "scale_": fields.OrNone(fields.Number(whole=False)),
+        "validation_shares_": fields.OrNone(
+            fields.Array(fields.FLOATS, "rows", "classes", finite=False)
+        ),
+    }
 
     def __init__(
         self,
@@ -146,6 +195,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         verbose: bool = False,
         learning_rate: float = 1.0,
         refit: bool = True,
+        calibrate: Kind = "none",
+        rule: str = "boost",
     ) -> None:
         self.dissimilarity = dissimilarity
         self.n_rounds = n_rounds
@@ -161,22 +212,33 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.learning_rate = learning_rate
         self.refit = refit
+        self.calibrate = calibrate
+        self.rule = rule
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the ensemble to labeled objects.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features), a list of objects, or a square matrix
         y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            Weight of a row before the first round, and in the training and validation errors and
+            losses. Rows of weight zero are left out.
         """
         options = self._check_parameters()
         base = self._similarity()
         X, y = self._check_training(X, y, base)
+        n_rows, weights = len(y), check_sample_weight(sample_weight, y)
+        kept = np.flatnonzero(weights)
+        if len(kept) < n_rows:
+            X = X[np.ix_(kept, kept)] if base.takes == "matrix" else take(X, kept)
+            y, weights = y[kept], weights[kept]
         classes, labels = check_classes(y)
+        stops = bool(self.early_stopping)
         splits = self._splits(labels)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(splits) + 1)
-        refits = self.refit or not splits
+        refits = self.refit or not stops
         with (
             show_progress(self.verbose),
             limit_threads(self.n_jobs),
@@ -189,25 +251,39 @@ class DBoost(ClassifierMixin, BaseEstimator):
         ):
             fitted = base.fitted(X)
             columns = DissimilarityColumns(fitted, X)
-            fitting = self.n_rounds, options, work
-            parts, validation = validate_rounds(columns, labels, splits, seeds[1:], *fitting)
-            n_rounds = validation.n_rounds if validation else self.n_rounds
-            if parts and work.interrupted:
+            parts, validation = validate_rounds(
+                columns, labels, weights, splits, seeds[1:], self.n_rounds, options, work
+            )
+            n_rounds = validation.n_rounds if validation and stops else self.n_rounds
+            if self.rule == "vote":
+                rng = np.random.default_rng(seeds[0])
+                ensemble = random_pairs(labels, weights, n_rounds, rng)
+            elif parts and work.interrupted:
                 ensemble = parts[-1]
             elif refits:
                 work.total = work.done + n_rounds
                 rng = np.random.default_rng(seeds[0])
-                ensemble = boost(
-                    columns, np.arange(len(labels)), labels, n_rounds, options, rng, work
-                )
+                rows = np.arange(len(labels))
+                ensemble = boost(columns, rows, labels, weights, n_rounds, options, rng, work)
             else:
                 ensemble = average_ensembles(parts, n_rounds)
+            calibration = None
             if validation:
-                held_out = held_out_scores(parts, splits, columns, n_rounds)
+                of_kept = held_out_scores(parts, splits, columns, n_rounds)
+                if self.calibrate != "none":
+                    held = np.flatnonzero(~np.isnan(of_kept[:, 0]))
+                    calibration = HeldOutScores(
+                        _class_scores(of_kept[held]), labels[held], weights[held]
+                    ).calibration(self.calibrate)
+                held_out = np.full((n_rows, of_kept.shape[1]), np.nan)
+                held_out[kept] = of_kept
+        validation = validation if stops else None
         # Assigned together, so that a failed fit leaves the previous one intact.
+        self.calibration_: dict[str, Any] | None = calibration
         self.classes_, self.dissimilarity_ = classes, fitted
-        self.prototypes_, self.history_ = ensemble.prototypes, ensemble.history
-        self.items_ = self.prototypes_ if base.takes == "matrix" else take(X, self.prototypes_)
+        self.prototypes_, self.history_ = kept[ensemble.prototypes], ensemble.history
+        is_matrix = base.takes == "matrix"
+        self.items_ = self.prototypes_ if is_matrix else take(X, ensemble.prototypes)
         self.firsts_, self.seconds_ = ensemble.firsts, ensemble.seconds
         self.thresholds_, self.outputs_ = ensemble.thresholds, ensemble.outputs
         self.n_rounds_ = len(ensemble.history)
@@ -215,7 +291,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.validation_losses_ = validation.losses if validation else None
         self.validation_loss_ = validation.loss if validation else None
         self.scale_ = validation.scale if validation else None
-        self.validation_shares_ = self._probabilities(held_out) if validation else None
+        self.validation_shares_ = self._uncalibrated(held_out) if validation else None
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -236,7 +312,33 @@ class DBoost(ClassifierMixin, BaseEstimator):
         X : as in `fit`; a precomputed matrix has a column for each training row
         """
         scores = self._scores(X)
+        if self._calibration() is not None:
+            return self.classes_[self._probabilities(scores).argmax(axis=1)]
         return self.classes_[predicted_classes(scores)]
+
+    def predict_set(self, X: Any, alpha: float = 0.1) -> np.ndarray:
+        """Return sets of classes that hold the true class with probability about 1 − `alpha`.
+
+        A set holds the classes whose score exceeds the others by no less than the own class's score
+        does in most held-out rows (cross-conformal prediction). It can be empty.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        alpha : float, default=0.1
+
+        Returns
+        -------
+        bool array of shape (n_rows, n_classes), in the order of `classes_`
+        """
+        scores = self._scores(X)
+        calibration = self._calibration()
+        if calibration is None:
+            raise ValueError(
+                "predict_set needs held-out scores, but calibrate is 'none': fit with 'sigmoid' or "
+                "'isotonic'."
+            )
+        return prediction_sets(_class_scores(scores), calibration, alpha)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, in the order of `classes_`.
@@ -244,17 +346,51 @@ class DBoost(ClassifierMixin, BaseEstimator):
         Boosting estimates half the log-odds of each label, so a label's probability is
         1/(1 + exp(−2F)), normalized over more than two classes. This is overconfident; with early
         stopping, probabilities are instead proportional to exp(`scale_` · F), with ∓F for two
-        classes.
+        classes. With `calibrate` they are calibrated by held-out rows. Under the rule ``vote`` they
+        are proportional to 1 + F.
         """
         return self._probabilities(self._scores(X))
 
+    def _calibration(self) -> dict[str, Any] | None:
+        """Return the calibration; files of earlier editions have none."""
+        return getattr(self, "calibration_", None)
+
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
+        calibration = self._calibration()
+        if calibration is None:
+            return self._uncalibrated(scores)
+        return calibrated(_class_scores(scores), calibration)
+
+    def _uncalibrated(self, scores: np.ndarray) -> np.ndarray:
+        if self.rule == "vote":  # shares of votes
+            votes = 1 + _class_scores(scores)
+            return np.asarray(votes / votes.sum(axis=1, keepdims=True))
         if len(self.classes_) == 2:
             second = expit(2 * (self.scale_ or 1.0) * scores)
             return np.hstack([1 - second, second])
         if self.scale_ is not None:
             return np.asarray(softmax(self.scale_ * scores, axis=1))
         return np.asarray(softmax(log_expit(2 * scores), axis=1))
+
+    def margins(self, X: Any, y: Any) -> np.ndarray:
+        """Return the margin of the ensemble on labeled rows, in [−1, 1].
+
+        Half the lead of the own class over the best other class, divided by the sum of the largest
+        output of every tree; with two classes, y F(x) / Σ max h. Positive for a correct prediction.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        y : array of shape (n_rows,)
+        """
+        scores = _class_scores(self._scores(X))
+        y = check_labels(y, "y", scores, "X")
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the class {unknown[0]!s}, which was not in y at fit.")
+        leads = class_leads(scores)[np.arange(len(y)), np.searchsorted(self.classes_, y)]
+        largest = np.abs(self.outputs_).max(axis=(1, 2)).sum()
+        return np.asarray(leads / (2 * largest)) if largest > 0 else np.zeros(len(y))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the class of each row after every round."""
@@ -305,6 +441,9 @@ class DBoost(ClassifierMixin, BaseEstimator):
         check_choice(self.threshold, "threshold", ("free", "zero"))
         check_choice(self.search, "search", ("auto", "exact", "histogram"))
         check_whole_number(self.max_depth, "max_depth")
+        check_choice(self.calibrate, "calibrate", KINDS)
+        if check_choice(self.rule, "rule", ("boost", "vote")) == "vote":
+            self._check_vote()
         if not isinstance(self.early_stopping, bool | np.bool_):
             check_whole_number(self.early_stopping, "early_stopping", minimum=2)
             self._check_refit()
@@ -320,6 +459,18 @@ class DBoost(ClassifierMixin, BaseEstimator):
             self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth, rate
         )
 
+    def _check_vote(self) -> None:
+        for name, default in (("early_stopping", False), ("calibrate", "none")):
+            if getattr(self, name) != default:
+                raise ValueError(
+                    f"rule 'vote' needs {name}={default!r}, but {getattr(self, name)!r} was given."
+                )
+        if self.n_prototypes is not None:
+            raise ValueError(
+                f"rule 'vote' needs n_prototypes=None, but {self.n_prototypes!r} was given: "
+                "n_rounds limits the pairs."
+            )
+
     def _check_refit(self) -> None:
         if not self.refit and self.n_prototypes is not None:
             raise ValueError(
@@ -328,21 +479,23 @@ class DBoost(ClassifierMixin, BaseEstimator):
             )
 
     def _splits(self, labels: np.ndarray) -> list[Split]:
-        """Return the splits into training and validation rows for early stopping."""
-        parts = self.early_stopping
+        """Return the splits for early stopping or, without it, for calibration; [] for neither."""
+        parts, argument = self.early_stopping, "early_stopping"
         if isinstance(parts, np.bool_):
             parts = bool(parts)
         if parts is False:
-            return []
+            if self.calibrate == "none":
+                return []
+            parts, argument = N_SPLITS, "calibrate"
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return stratified_splits(labels, parts, self.validation_fraction, seed)
+        return stratified_splits(labels, parts, self.validation_fraction, seed, argument)
 
     def _check_training(self, X: Any, y: Any, base: Similarity) -> tuple[Any, np.ndarray]:
         X = self._check_rows(X, base, reset=True)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_same_length(X, "X", y, "y")
-        check_classification_targets(y)
+        check_class_targets(y, self)
         if base.takes == "matrix":
             check_square(X, "X")
         else:
@@ -368,6 +521,11 @@ class DBoost(ClassifierMixin, BaseEstimator):
         tags.input_tags.positive_only = base.takes == "matrix" and base.has_distance
         tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
         return tags
+
+
+def _class_scores(scores: np.ndarray) -> np.ndarray:
+    """Return a column for each class also if there are two."""
+    return np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
 
 
 def _staged_scores(ensemble: Ensemble, leaves: np.ndarray) -> Iterator[np.ndarray]:

@@ -1,25 +1,27 @@
 """Classification by native and similarity features, the latter also from unlabeled rows."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import assert_all_finite, check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
+from likewise._files import fields
 from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     check_choice,
+    check_class_targets,
     check_same_length,
     check_whole_number,
     is_sparse,
     take,
 )
-from likewise.classifiers._winnow import BalancedWinnow
+from likewise.classifiers._winnow import BalancedWinnow, n_problems
 from likewise.features import LandmarkFeatures, MedianBinarizer, is_labeled, is_table
 from likewise.similarities import join_columns
+from likewise.supervision import check_sample_weight
 
 _USE = ("native", "similarity", "both")  # the simpler first
 _REPEATS = 3
@@ -78,6 +80,27 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     ('similarity', 0.9)
     """
 
+    _file_fields: ClassVar[fields.Declaration] = {
+        "classes_": fields.Labels("classes"),
+        "use_": fields.Choice(*_USE),
+        "cv_scores_": fields.Record(),
+        "features_": fields.Instance(LandmarkFeatures),
+        "preparation_": fields.Either(
+            fields.Parts(
+                columns=fields.Array(fields.INTEGERS, "native", minimum=0, below="features"),
+                binarizer=fields.Instance(MedianBinarizer, n_features_in_="native"),
+            ),
+            fields.Parts(
+                centre=fields.OrNone(fields.Array(fields.FLOATS, "features")),
+                spread=fields.Array(fields.FLOATS, "features"),
+            ),
+            fields.Parts(),
+        ),
+        "classifier_": fields.OrNone(fields.Instance(BalancedWinnow)),
+        "coef_": fields.OrNone(fields.Array(fields.FLOATS, n_problems, "inputs")),
+        "intercept_": fields.OrNone(fields.Array(fields.FLOATS, n_problems)),
+    }
+
     def __init__(
         self,
         similarity: Any = "ranked",
@@ -105,7 +128,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compute features from all rows, select among them and train on the labeled rows.
 
         Parameters
@@ -113,6 +136,9 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         X : array or CSR of shape (n_rows, n_features), a frame, or a list of objects
         y : array of shape (n_rows,)
             −1 for unlabeled rows.
+        sample_weight : array of shape (n_rows,), optional
+            Weight of a labeled row in the fit of the classifier, which must take weights, and in
+            cross-validation. Rows of weight zero count as unlabeled; all rows can be landmarks.
         """
         check_choice(self.use, "use", ["auto", *_USE])
         check_whole_number(self.cv, "cv", minimum=2)
@@ -126,8 +152,14 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_same_length(native, "X", y, "y")
-        check_classification_targets(y)
-        rows = np.flatnonzero(_labeled_rows(y))
+        check_class_targets(y, self)
+        weights = None if sample_weight is None else check_sample_weight(sample_weight, y)
+        if weights is not None and not has_fit_parameter(classifier, "sample_weight"):
+            raise ValueError(
+                f"sample_weight was given, but fit of classifier {classifier!r} takes no weights."
+            )
+        rows = np.flatnonzero(_labeled_rows(y, weights))
+        weights = None if weights is None else weights[rows]
         with show_progress(self.verbose):
             features.fit(X, y)
             for name in ("n_features_in_", "feature_names_in_"):
@@ -140,8 +172,8 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
             if has_native:
                 how = _preprocessing(native, isinstance(classifier, BalancedWinnow))
                 parts["native"] = _prepared(native[rows], how)
-            use, scores = self._choice(classifier, parts, labels, random)
-            fitted = clone(classifier).fit(_joined(parts, use), labels)
+            use, scores = self._choice(classifier, parts, labels, weights, random)
+            fitted = _fitted(classifier, _joined(parts, use), labels, weights)
         is_winnow = isinstance(fitted, BalancedWinnow)
         if not is_winnow and not hasattr(fitted, "coef_"):
             raise TypeError(
@@ -198,7 +230,12 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _choice(
-        self, classifier: Any, parts: dict[str, Any], labels: np.ndarray, random: Any
+        self,
+        classifier: Any,
+        parts: dict[str, Any],
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        random: Any,
     ) -> tuple[str, dict[str, float]]:
         """Return the selected features, and the accuracy of each choice."""
         from sklearn.model_selection import StratifiedKFold  # slow to import
@@ -222,9 +259,12 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
                 for train, test in splitter.split(labels, labels):
                     for use in _USE:
                         joined = _joined(parts, use)
-                        fitted = clone(classifier).fit(joined[train], labels[train])
+                        of_train = None if weights is None else weights[train]
+                        fitted = _fitted(classifier, joined[train], labels[train], of_train)
                         hits[use][test] += fitted.predict(joined[test]) == labels[test]
                         work.advance()
+        shares = np.ones(len(labels)) if weights is None else weights / weights.mean()
+        hits = {use: found * shares for use, found in hits.items()}
         return _simplest_choice(hits), {
             use: float(found.mean() / _REPEATS) for use, found in hits.items()
         }
@@ -252,8 +292,18 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _labeled_rows(y: np.ndarray) -> np.ndarray:
-    """Return a mask of labeled rows; refuse labels with fewer than two classes."""
+def _fitted(classifier: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> Any:
+    """Return a fitted clone of a classifier."""
+    options = {} if weights is None else {"sample_weight": weights}
+    return clone(classifier).fit(X, y, **options)
+
+
+def _labeled_rows(y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return a mask of labeled rows with a weight; refuse labels with fewer than two classes."""
+    if weights is not None:
+        labeled = weights > 0
+        labeled[labeled] = _labeled_rows(y[labeled], None)
+        return labeled
     labeled = is_labeled(y)
     classes = np.unique(y[labeled])
     if len(classes) == 0:

@@ -1,40 +1,47 @@
 """Classification by the most similar training rows."""
 
-import warnings
-from collections.abc import Callable
-from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import assert_all_finite, get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from likewise import kernels
-from likewise._execution import current_backend, use_backend, validate_rows
-from likewise._threads import for_each
+from likewise._files import fields
 from likewise._validation import (
-    FLOATS,
     check_choice,
+    check_class_targets,
     check_classes,
     check_number,
-    check_same_length,
-    check_square,
     check_whole_number,
-    n_rows,
+    is_sparse,
     take,
 )
-from likewise.metrics import majority_votes
-from likewise.similarities import Matches, Similarity, as_objects, as_similarity, set_input_tags
+from likewise.classifiers._calibration import (
+    KINDS,
+    N_SPLITS,
+    CalibrationData,
+    HeldOutScores,
+    Kind,
+    calibrated,
+    prediction_sets,
+)
+from likewise.classifiers._neighbors import (
+    NEIGHBOR_FIELDS,
+    NeighborPredictor,
+    Training,
+    check_has_distance,
+    needs_presence,
+)
+from likewise.classifiers._rules import RULES, score, vote
+from likewise.classifiers._stopping import stratified_splits
+from likewise.learners.nca import class_bandwidth, regression_bandwidth
+from likewise.similarities import Similarity, as_similarity
 from likewise.supervision import target_neighbors
 
-# A block of distances to all training rows should stay well within memory.
-_DISTANCES_IN_BLOCK = 4_000_000
 
-
-class SimilarityClassifier(ClassifierMixin, BaseEstimator):
+class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
     """Predict the class of the training rows that are most similar.
 
     Parameters
@@ -49,15 +56,25 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         ``"precomputed_distance"`` a matrix of distances. With a function X may be a list of any
         objects.
     n_neighbors : int, default=3
-    rule : {"majority", "symmetric", "energy"}, default="majority"
+    rule : {"majority", "symmetric", "symmetric_mean", "energy", "softmax"}, default="majority"
         ``majority``: the most frequent class among the nearest rows; ties drop the farthest row
         until they are broken. ``symmetric``: the class whose own nearest rows have the largest sum
-        of similarities, scaled up for a class with fewer than `n_neighbors` rows. ``energy``: the
-        class under which the row violates the fewest margins of the training rows, after
-        Weinberger, Blitzer and Saul (2005). The energy rule needs a similarity with a distance and
-        uses −score: the squared distance of a Mahalanobis, the distance itself of a function.
+        of similarities, as printed in the paper of SiLA; ``symmetric_mean``: the largest mean,
+        which treats a class with fewer than `n_neighbors` rows fairly. ``energy``: the class
+        under which the row violates the fewest margins of the training rows, after Weinberger,
+        Blitzer and Saul (2005). The energy rule needs a similarity with a distance and uses
+        −score: the squared distance of a Mahalanobis, the distance itself of a function.
+        ``softmax``: the most probable class of one training row, drawn with a probability
+        proportional to exp(score / `bandwidth_`), as in NCA; `n_neighbors` is not used.
     c : float, default=1.0
         Weight of the margins in the energy rule.
+    weights : {"uniform", "distance"}, default="uniform"
+        Whether votes under the majority rule are equal or weighted by 1 / distance. If rows are at
+        distance 0, only these vote.
+    calibrate : {"none", "sigmoid", "isotonic"}, default="none"
+        Calibrate probabilities by the scores of held-out rows: the classifier, with its learner, is
+        also fitted to the training rows of five splits. `predict` then returns the most probable
+        class. ``sigmoid`` needs fewer rows; ``isotonic`` corrects any increasing error.
 
     Attributes
     ----------
@@ -67,11 +84,21 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         In the order of `classes_`, if the learner has one per class.
     learner_ : estimator or None
         The fitted learner, if one was given.
+    bandwidth_ : float or None
+        Under the softmax rule: 1 if the learner is `NCA` or `MLKR`, which learn the map for this
+        kernel. Otherwise fitted: the mean log-probability of the own class is maximized over at
+        most 256 training rows, each predicted from at most 4,096 others; with several labels, the
+        squared error of their probabilities is minimized.
     classes_ : ndarray of shape (n_classes,)
+        With several labels, a list of ``array([0, 1])`` for each label.
     items_ : array, CSR or list
-        The training rows.
-    labels_ : ndarray of shape (n_rows,)
-        Their classes, as positions in `classes_`.
+        The training rows, without those of weight zero.
+    labels_ : ndarray of shape (n_rows,) or (n_rows, n_labels)
+        Their classes, as positions in `classes_`, or their labels.
+    sample_weight_ : ndarray of shape (n_rows,) or None
+        Their weights, if given.
+    calibration_ : dict or None
+        The fitted calibration.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         If X was a frame.
@@ -85,6 +112,22 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
     array([0, 0, 0])
     """
 
+    _file_fields: ClassVar[fields.Declaration] = NEIGHBOR_FIELDS | {
+        "similarities_": fields.OrNone(fields.ListOf(fields.Instance(Similarity), "classes")),
+        "similarity_": fields.OrNone(fields.Instance(Similarity)),
+        "items_": fields.Items("similarity_", "items", several="similarities_"),
+        "classes_": fields.Either(
+            fields.Labels("classes", minimum=1),
+            fields.ListOf(fields.Array(fields.INTEGERS, 2), "labels"),
+        ),
+        "labels_": fields.Either(
+            fields.Array(fields.INTEGERS, "items", minimum=0, below="classes"),
+            fields.Array(fields.INTEGERS, "items", "labels", minimum=0),
+        ),
+        "calibration_": fields.Optional(fields.OrNone(CalibrationData())),
+        "radii_": fields.OrNone(fields.Array(fields.FLOATS, "items", "targets", finite=False)),
+    }
+
     def __init__(
         self,
         learner: Any = None,
@@ -92,227 +135,220 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
         n_neighbors: int = 3,
         rule: str = "majority",
         c: float = 1.0,
+        weights: str = "uniform",
+        calibrate: Kind = "none",
     ) -> None:
         self.learner = learner
         self.similarity = similarity
         self.n_neighbors = n_neighbors
         self.rule = rule
         self.c = c
+        self.weights = weights
+        self.calibrate = calibrate
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the learner, if any, and keep the training rows.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features), a frame, or a list of objects
-        y : array of shape (n_rows,)
+        y : array of shape (n_rows,), or array or CSR of shape (n_rows, n_labels) of 0 and 1
+            One class for each row, or any number of labels, which are predicted one by one. The
+            energy rule and learners that take one class refuse several labels.
+        sample_weight : array of shape (n_rows,), optional
+            Weight of a row's vote (``majority``), its score in the mean of its class
+            (``symmetric``), its margins (``energy``) or its probability (``softmax``). Each row
+            counts as one neighbor whatever its weight, but rows of weight zero are left out. The
+            learner is fitted with the weights if its `fit` takes them.
         """
-        rule = check_choice(self.rule, "rule", _RULES)
+        rule = check_choice(self.rule, "rule", RULES)
+        weights = check_choice(self.weights, "weights", ("uniform", "distance"))
+        if weights != "uniform" and rule != "majority":
+            raise ValueError(f"weights {weights!r} needs rule 'majority', but rule is {rule!r}.")
+        calibrate = check_choice(self.calibrate, "calibrate", KINDS)
         check_whole_number(self.n_neighbors, "n_neighbors")
         check_number(self.c, "c", minimum=0.0)
         base = self._given_similarity()
-        X, y = self._check_training(X, y, base, rule)
-        classes, labels = check_classes(y)
-        self._check_enough_rows(len(y))
-        learner = radii = per_class = None
+        training = self._check_training(
+            X,
+            y,
+            sample_weight,
+            base,
+            self._check_targets,
+            may_stay_remote=rule == "majority" and calibrate == "none",
+        )
+        classes, labels = _classes_and_labels(training.y)
+        calibration = None
+        if calibrate != "none":
+            calibration = self._held_out_scores(training, labels).calibration(self.calibrate)
+        learner = radii = per_class = bandwidth = None
         if base is None:
-            learner = clone(self.learner).fit(X, y)
+            learner = self._fitted_learner(training)
             per_class = getattr(learner, "similarities_", None)
             base = as_similarity(learner if per_class is None else per_class[0])
-        if rule == "energy" and not base.has_distance:
-            raise ValueError(
-                f"rule 'energy' needs a similarity with a distance, but {base!r} has none: "
-                "use 'majority' or 'symmetric'."
-            )
-        items = np.arange(len(y)) if base.takes == "matrix" else X
+        if weights == "distance":
+            check_has_distance(base, "weights 'distance'", "'uniform'")
         if rule == "energy":
-            radii = -target_neighbors(base, X, items, y, self.n_neighbors)[1]
+            check_has_distance(base, "rule 'energy'", "'majority' or 'symmetric'")
+            rows = training.X, training.items, training.y
+            radii = -target_neighbors(base, *rows, self.n_neighbors)[1]
+        if rule == "softmax":
+            if per_class is not None:
+                raise ValueError(
+                    "rule 'softmax' needs one similarity, but the learner has one per class."
+                )
+            fit_bandwidth = class_bandwidth if labels.ndim == 1 else regression_bandwidth
+            bandwidth = self._kernel_bandwidth(learner, base, training, labels, fit_bandwidth)
         # Assigned together, so that a failed fit leaves the previous one intact.
+        self.calibration_: dict[str, Any] | None = calibration
         self.learner_ = learner
         self.similarities_: Any = per_class
         self.similarity_: Any = base if per_class is None else None
         self.classes_, self.labels_ = classes, labels
-        self.items_, self.radii_ = items, radii
+        self.items_, self.radii_ = training.items, radii
+        self.sample_weight_, self.bandwidth_ = training.weights, bandwidth
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each row.
+        """Return the class of each row; with several labels, 0 or 1 for each row and label.
 
         Parameters
         ----------
         X : as in `fit`
         """
-        best = self._best_classes(X)
-        return self.classes_[best]
+        if self._calibration() is not None:
+            return np.asarray(self.classes_)[self.predict_proba(X).argmax(axis=1)]
+        best = self._scores(X, best_only=True)
+        return best if self.labels_.ndim == 2 else np.asarray(self.classes_)[best]
 
-    def _best_classes(self, X: Any) -> np.ndarray:
-        if (on_backend := self._scores_on_backend(X, best_only=True)) is not None:
-            return on_backend
-        return self._class_scores(X).argmax(axis=1)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, in the order of `classes_`.
 
-        Under the majority rule these are the shares of the votes; under the others a softmax of
-        summed similarities or negated energies, which is not calibrated. With a similarity per
-        class it is a softmax of their leads.
-        """
-        scores = self._class_scores(X)
-        are_shares = self.rule == "majority" and self.similarities_ is None
-        return scores if are_shares else softmax(scores, axis=1)
-
-    def kneighbors(self, X: Any = None, n_neighbors: int | None = None) -> Matches:
-        """Find the training rows most similar to each row.
-
-        Parameters
-        ----------
-        X : as in `fit`, optional
-            The training rows by default, each without itself.
-        n_neighbors : int, optional
-            As in `fit` by default.
+        Under the majority rule these are the shares of the votes, and under the softmax rule the
+        probabilities of NCA; under the others a softmax of mean similarities or negated energies,
+        which is not calibrated. With a similarity per class it is a softmax of their leads. With
+        `calibrate` all are calibrated by held-out rows.
 
         Returns
         -------
-        Matches
-            Training row numbers and scores, most similar first.
+        ndarray of shape (n_rows, n_classes)
+            With several labels, a list of an array for each label, with the probabilities of 0 and
+            1, as scikit-learn's `KNeighborsClassifier` returns it.
         """
-        check_is_fitted(self)
-        k = check_whole_number(
-            self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors"
-        )
-        if self.similarities_ is not None:
-            raise ValueError(
-                "kneighbors needs one similarity, but the learner has one per class: use neighbors "
-                "of one of similarities_."
-            )
-        if X is not None:
-            return self.similarity_.neighbors(self._check_rows(X), self.items_, k)
-        if self.similarity_.takes == "matrix":
-            raise ValueError("X is required: a precomputed matrix is not kept after fit.")
-        return self.similarity_.neighbors(self.items_, self.items_, k, exclude_self=True)
+        scores = self._scores(X, best_only=False)
+        calibration = self._calibration()
+        if calibration is not None:
+            return calibrated(scores, calibration)
+        are_shares = self.rule in ("majority", "softmax") and self.similarities_ is None
+        if self.rule == "symmetric" and self.similarities_ is None:
+            scores = scores / self.n_neighbors  # comparable with means
+        shares = scores if are_shares else softmax(scores, axis=-1)
+        return list(np.moveaxis(shares, 1, 0)) if self.labels_.ndim == 2 else shares
 
-    def _class_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each row and class; the highest is predicted."""
-        if (on_backend := self._scores_on_backend(X, best_only=False)) is not None:
-            return on_backend
-        check_is_fitted(self)
-        self._check_enough_rows(len(self.labels_))
-        rows = self._check_rows(X)
-        if self.similarities_ is not None:
-            return self._one_vs_rest_scores(rows)
-        return _RULES[self.rule](self, rows)
+    def predict_set(self, X: Any, alpha: float = 0.1) -> np.ndarray:
+        """Return sets of classes that hold the true class with probability about 1 − `alpha`.
 
-    def _scores_on_backend(self, X: Any, *, best_only: bool) -> np.ndarray | None:
-        """Return class scores, or only the best class, from the backend; None without one."""
+        A set holds the classes whose score exceeds the others by no less than the own class's score
+        does in most held-out rows (cross-conformal prediction). It can be empty. Without
+        `calibrate`, held-out scores are computed at every call, from the training rows.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        alpha : float, default=0.1
+
+        Returns
+        -------
+        bool array of shape (n_rows, n_classes), in the order of `classes_`
+        """
+        scores = self._scores(X, best_only=False)
+        calibration = self._calibration()
+        if calibration is None:
+            if self.similarity_ is not None and self.similarity_.takes == "matrix":
+                raise ValueError(
+                    "predict_set needs held-out scores, and a precomputed matrix is not kept after "
+                    "fit: fit with calibrate='sigmoid' or 'isotonic'."
+                )
+            labels, items = self.labels_, self.items_
+            y = labels if labels.ndim == 2 else np.asarray(self.classes_)[labels]
+            training = Training(items, items, y, self._row_weights())
+            calibration = self._held_out_scores(training, labels).calibration("none")
+        return prediction_sets(scores, calibration, alpha)
+
+    def _calibration(self) -> dict[str, Any] | None:
+        """Return the calibration; files of earlier editions have none."""
         check_is_fitted(self)
-        backend = current_backend()
-        if backend is None or (self.similarity_ is not None and self.similarity_.takes != "rows"):
-            return None
-        self._check_enough_rows(len(self.labels_))
-        rows = validate_rows(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        return getattr(self, "calibration_", None)
+
+    def _held_out_scores(self, training: Training, labels: np.ndarray) -> HeldOutScores:
+        """Return the scores of all training rows by classifiers that were fitted without them."""
+        if labels.ndim == 2:
+            raise ValueError("y has several labels for each row, but calibrate needs one class.")
+        X, y, weights = training.X, training.y, training.weights
+        is_matrix = training.items is not X
+        scores = np.empty((len(labels), labels.max() + 1))
+        for train, held_out in stratified_splits(labels, N_SPLITS, 0.0, 0, "calibrate"):
+            of_train, of_held_out = take(X, train), take(X, held_out)
+            if is_matrix:
+                of_train, of_held_out = of_train[:, train], of_held_out[:, train]
+            part = clone(self).set_params(calibrate="none")
+            part.fit(of_train, y[train], None if weights is None else weights[train])
+            scores[held_out] = part._scores(of_held_out, best_only=False)
+        return HeldOutScores(scores, labels, np.ones(len(y)) if weights is None else weights)
+
+    def _scores(self, X: Any, *, best_only: bool) -> np.ndarray:
+        """Return the score of each row and class, or only the best class."""
+        check_is_fitted(self)
         if self.rule != "majority" or self.similarities_ is not None:
-            return np.concatenate(list(backend.map_rows(score_block, rows, self, best_only)))
-        labels, n_classes = backend.share(self.labels_), len(self.classes_)
-        votes = backend.search(
-            self.similarity_,
-            rows,
-            backend.rows(self.items_, "X"),
-            self.n_neighbors,
-            vote_block,
-            lambda block: (labels, n_classes, best_only),
-        )
-        return np.concatenate(list(votes))
+            return self._by_rows(X, score, best_only)
+        n_classes, weights = len(self.classes_), self._neighbor_weights()
+        return self._by_neighbors(X, vote, self.labels_, n_classes, weights, best_only)
 
-    def _one_vs_rest_scores(self, X: Any) -> np.ndarray:
-        """Return the lead of each class over the rest, by its own similarity.
-
-        The lead is relative to the sum of both scores, because the similarities of different
-        classes have different scales.
-        """
-        columns = []
-        for label, similarity in enumerate(self.similarities_):
-            binary = copy(self)
-            binary.similarity_, binary.similarities_ = similarity, None
-            binary.labels_ = (self.labels_ == label).astype(np.int64)
-            binary.classes_ = np.array([False, True])
-            rest, own = _RULES[self.rule](binary, X).T.astype(np.float64)
-            total = np.abs(own) + np.abs(rest)
-            columns.append(np.divide(own - rest, total, out=np.zeros(len(own)), where=total > 0))
-        return np.stack(columns, axis=1)
-
-    def _given_similarity(self) -> Similarity | None:
-        """Return the given similarity; None if a learner is given instead."""
-        if self.learner is None:
-            return as_similarity(self.similarity)
-        if not (isinstance(self.similarity, str) and self.similarity == "euclidean"):
-            raise ValueError("learner and similarity were both given, but only one can be used.")
-        if isinstance(self.learner, type) or not hasattr(self.learner, "fit"):
-            raise TypeError(f"learner must be an estimator, but {self.learner!r} was given.")
-        return None
-
-    def _check_enough_rows(self, n_items: int) -> None:
-        if self.n_neighbors > n_items:
-            raise ValueError(
-                f"n_neighbors is {self.n_neighbors}, but X has only {n_items} rows to choose from."
-            )
-
-    def _check_training(
-        self, X: Any, y: Any, base: Similarity | None, rule: str
-    ) -> tuple[Any, np.ndarray]:
-        takes = "rows" if base is None else base.takes
-        backend = current_backend()
-        if backend is not None and takes == "rows" and backend.is_remote(X):
-            y = backend.labels(y, "y")
-            rows = validate_rows(self, X)
-            if rule == "majority":  # the rows stay where they are
-                check_same_length(rows, "X", y, "y")
-                check_classification_targets(y)
-                return rows.detach(), y
-            X = rows[np.arange(len(rows))]
-        if takes == "objects":
-            X = as_objects(X, "X")
-        else:
-            sparse = "csr" if takes == "rows" else False
-            X = validate_data(self, X, accept_sparse=sparse, dtype=FLOATS)
+    def _check_targets(self, y: Any) -> np.ndarray:
+        y = np.asarray(y.toarray() if is_sparse(y) else y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            return self._check_indicators(y)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
-        check_same_length(X, "X", y, "y")
-        if takes == "matrix":
-            check_square(X, "X")
-        if base is not None:
-            base.check_queries(X, "X")
-            if takes == "rows":
-                base.check_items(X, "X")
-        check_classification_targets(y)
-        return X, y
+        check_class_targets(y, self)
+        return np.asarray(y)
 
-    def _check_rows(self, X: Any) -> Any:
-        takes = "rows" if self.similarity_ is None else self.similarity_.takes
-        if takes == "objects":
-            return as_objects(X, "X")
-        if takes == "rows":
-            return validate_rows(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return validate_data(self, X, dtype=FLOATS, reset=False)
+    def _check_indicators(self, y: np.ndarray) -> np.ndarray:
+        assert_all_finite(y, input_name="y")
+        check_class_targets(y, self)
+        others = y[~np.isin(y, [0, 1])]
+        if len(others):
+            raise ValueError(
+                f"y has {y.shape[1]} columns, one for each label, and must hold 0 and 1, but holds "
+                f"{others[0]!s}."
+            )
+        if self.rule == "energy":
+            raise ValueError(
+                "rule 'energy' compares classes, but y has several labels for each row: use "
+                "'majority', 'symmetric' or 'softmax'."
+            )
+        if not self._takes_several_labels():
+            raise ValueError(
+                f"y has several labels for each row, but learner {self.learner!r} needs one class."
+            )
+        return y.astype(np.int64)
 
-    def _state_for_file(self) -> "SimilarityClassifier":
-        """Return the state to store: the similarity instead of another package's learner."""
-        if self.learner is None or type(self.learner).__module__.startswith("likewise."):
-            return self
-        check_is_fitted(self)
-        stored = clone(self).set_params(learner=None, similarity=self.similarity_)
-        for name, value in vars(self).items():
-            if name.endswith("_") and name != "learner_":
-                setattr(stored, name, value)
-        stored.learner_ = None
-        warnings.warn(
-            f"learner is a {type(self.learner).__name__}, which a model file cannot hold: the file "
-            "holds the learned similarity instead.",
-            stacklevel=4,
-        )
-        return stored
+    def _takes_several_labels(self) -> bool:
+        if self.learner is None:
+            return self.rule != "energy"
+        targets = get_tags(self.learner).target_tags
+        return self.rule != "energy" and (targets.multi_output or not targets.required)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "items_")
+    def _set_rule(self, learner: Any) -> None:
+        rule = self.rule.removesuffix("_mean")
+        if getattr(learner, "validation_rule", None) == "auto" and rule == "symmetric":
+            learner.set_params(validation_rule=rule)
+
+    def _needs_neighbors(self) -> bool:
+        return self.rule != "softmax"
+
+    def _n_items(self) -> int:
+        return len(self.labels_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -320,82 +356,13 @@ class SimilarityClassifier(ClassifierMixin, BaseEstimator):
             base = self._given_similarity()
         except (TypeError, ValueError):
             return tags  # `fit` reports the error
-        if base is None:
-            learner_tags = get_tags(self.learner).input_tags
-            tags.input_tags.sparse = learner_tags.sparse
-            tags.input_tags.positive_only = learner_tags.positive_only
-            return tags
-        needs_presence = getattr(base, "norm", None) in ("dice", "jaccard")
-        set_input_tags(tags, base)
-        tags.input_tags.positive_only |= needs_presence
-        tags.classifier_tags.poor_score = needs_presence  # on the blobs of scikit-learn's checks
+        tags.classifier_tags.poor_score = needs_presence(base)  # on the blobs of the checks
+        tags.classifier_tags.multi_label = self._takes_several_labels()
         return tags
 
 
-def vote_block(matches: Matches, labels: np.ndarray, n_classes: int, best_only: bool) -> np.ndarray:
-    """Return the votes of the neighbors of a block of queries, or only the best class."""
-    votes = majority_votes(labels[matches.ids], n_classes)
-    return votes.argmax(axis=1) if best_only else votes
-
-
-def score_block(X: Any, fitted: SimilarityClassifier, best_only: bool) -> np.ndarray:
-    """Return the class scores of a block of rows, or only the best class, in this process."""
-    with use_backend(None):
-        return fitted._best_classes(X) if best_only else fitted._class_scores(X)
-
-
-def _majority(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
-    matches = fitted.similarity_.neighbors(X, fitted.items_, fitted.n_neighbors)
-    return majority_votes(fitted.labels_[matches.ids], len(fitted.classes_))
-
-
-def _symmetric(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
-    """Return the mean score of each class's nearest rows, comparable for small classes."""
-    columns = []
-    for label in range(len(fitted.classes_)):
-        members = np.flatnonzero(fitted.labels_ == label)
-        k = min(fitted.n_neighbors, len(members))
-        matches = fitted.similarity_.neighbors(X, take(fitted.items_, members), k)
-        columns.append(matches.scores.mean(axis=1))
-    return np.stack(columns, axis=1)
-
-
-def _energy(fitted: SimilarityClassifier, X: Any) -> np.ndarray:
-    """Return the negated energy of each class, with −score as the distance."""
-    labels, radii = fitted.labels_, fitted.radii_
-    n_queries, n_items = n_rows(X), n_rows(fitted.items_)
-    n_classes, k = len(fitted.classes_), fitted.n_neighbors
-    # Compiled loops do not check bounds: shapes and labels must be consistent.
-    if (
-        radii is None
-        or radii.shape != (n_items, k)
-        or labels.shape != (n_items,)
-        or not 0 <= labels.min() <= labels.max() < n_classes
-    ):
-        raise ValueError("rule, n_neighbors or fitted attributes changed after fit: fit again.")
-    members = [np.flatnonzero(labels == label) for label in range(n_classes)]
-    energies = np.empty((n_queries, n_classes))
-
-    def work(block: np.ndarray) -> None:
-        distances = -fitted.similarity_.score(take(X, block), fitted.items_).astype(np.float64)
-        nearest = np.full((len(block), n_classes, k), np.nan)
-        for label, columns in enumerate(members):
-            n_nearest = min(k, len(columns))
-            closest = np.partition(distances[:, columns], n_nearest - 1, axis=1)[:, :n_nearest]
-            nearest[:, label, :n_nearest] = np.sort(closest, axis=1)
-        out = np.empty((len(block), n_classes))
-        scratch = np.empty((2, n_classes))
-        kernels.class_energies(distances, labels, nearest, radii, fitted.c, *scratch, out)
-        energies[block] = out
-
-    size = max(1, _DISTANCES_IN_BLOCK // n_items)
-    blocks = np.split(np.arange(n_queries), range(size, n_queries, size))
-    for_each(work, blocks, parallel=fitted.similarity_.takes == "rows")
-    return -energies
-
-
-_RULES: dict[str, Callable[[SimilarityClassifier, Any], np.ndarray]] = {
-    "majority": _majority,
-    "symmetric": _symmetric,
-    "energy": _energy,
-}
+def _classes_and_labels(y: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return `classes_` and `labels_` for classes or indicators of labels."""
+    if y.ndim == 1:
+        return check_classes(y)
+    return [np.array([0, 1])] * y.shape[1], y

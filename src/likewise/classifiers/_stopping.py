@@ -31,7 +31,7 @@ class _ValidationLoss:
     def __init__(self, n_rounds: int) -> None:
         self._wrong = np.zeros(n_rounds)
         self._losses = np.zeros((n_rounds, len(SCALES)))
-        self._n_rows = 0
+        self._total = 0.0
 
     def add(
         self,
@@ -39,26 +39,32 @@ class _ValidationLoss:
         columns: DissimilarityColumns,
         held_out: np.ndarray,
         labels: np.ndarray,
+        importances: np.ndarray,
     ) -> None:
         """Add the errors after each round, and the losses at each scale."""
         positions = columns.positions(ensemble.prototypes)
         leaves = ensemble.leaves(np.ascontiguousarray(columns.values[positions][:, held_out].T))
         sums = self._wrong, self._losses
-        kernels.add_staged_losses(leaves, ensemble.outputs, labels[held_out], SCALES, *sums)
-        self._n_rows += len(held_out)
+        examples = labels[held_out], importances[held_out]
+        kernels.add_staged_losses(leaves, ensemble.outputs, *examples, SCALES, *sums)
+        self._total += importances[held_out].sum()
 
     def result(self) -> Validation:
         """Return the number of rounds with the lowest smoothed loss, and the losses."""
-        losses = self._losses.min(axis=1) / self._n_rows
+        losses = self._losses.min(axis=1) / self._total
         smooth = _smooth(losses)
         best = int(smooth.argmin())
         scale = float(SCALES[self._losses[best].argmin()])
-        errors = self._wrong / self._n_rows
+        errors = self._wrong / self._total
         return Validation(best + 1, errors, losses, float(smooth[best]), scale)
 
 
 def stratified_splits(
-    labels: np.ndarray, n_splits: bool | int, fraction: float, seed: int
+    labels: np.ndarray,
+    n_splits: bool | int,
+    fraction: float,
+    seed: int,
+    argument: str = "early_stopping",
 ) -> list[Split]:
     """Return one stratified hold-out if `n_splits` is True, otherwise cross-validation splits.
 
@@ -66,6 +72,7 @@ def stratified_splits(
     ----------
     labels : (n,) int64 from 0
     fraction : share of the rows in a single hold-out
+    argument : the parameter that an error names
     """
     order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
@@ -81,7 +88,7 @@ def stratified_splits(
     for train, part in splits:
         if len(np.unique(labels[train])) < n_classes or not len(part):
             raise ValueError(
-                "early_stopping needs more rows: one class of y has too few for both training and "
+                f"{argument} needs more rows: one class of y has too few for both training and "
                 "validation."
             )
     return splits
@@ -90,6 +97,7 @@ def stratified_splits(
 def validate_rounds(
     columns: DissimilarityColumns,
     labels: np.ndarray,
+    importances: np.ndarray,
     splits: list[Split],
     seeds: np.ndarray,
     n_rounds: int,
@@ -103,10 +111,11 @@ def validate_rounds(
     loss, parts = _ValidationLoss(n_rounds), []
     for (train, held_out), seed in zip(splits, seeds, strict=True):
         rng = np.random.default_rng(seed)
-        parts.append(boost(columns, train, labels[train], n_rounds, options, rng, work))
+        training = train, labels[train], importances[train]
+        parts.append(boost(columns, *training, n_rounds, options, rng, work))
         if work.interrupted:
             return parts, None
-        loss.add(parts[-1], columns, held_out, labels)
+        loss.add(parts[-1], columns, held_out, labels, importances)
     return parts, loss.result() if splits else None
 
 

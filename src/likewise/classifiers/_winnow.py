@@ -1,16 +1,29 @@
 """Balanced Winnow: a linear classifier for many irrelevant features."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise import kernels
+from likewise._files import fields
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each
-from likewise._validation import FLOATS, check_classes, check_number, check_whole_number, is_sparse
+from likewise._validation import (
+    FLOATS,
+    check_class_targets,
+    check_classes,
+    check_number,
+    check_whole_number,
+    is_sparse,
+)
+from likewise.supervision import check_sample_weight
+
+
+def n_problems(sizes: fields.Sizes) -> int:
+    """Return the number of binary problems: one for two classes, otherwise one per class."""
+    return 1 if sizes["classes"] == 2 else sizes["classes"]
 
 
 class BalancedWinnow(ClassifierMixin, BaseEstimator):
@@ -60,6 +73,13 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
     1.0
     """
 
+    _file_fields: ClassVar[fields.Declaration] = {
+        "classes_": fields.Labels("classes"),
+        "log_weights_": fields.Array(fields.FLOATS, n_problems, "features"),
+        "log_intercept_": fields.Array(fields.FLOATS, n_problems),
+        "n_mistakes_": fields.Number(),
+    }
+
     def __init__(
         self,
         epsilon: float = 0.5,
@@ -74,18 +94,20 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to labeled rows; Ctrl-C keeps the passes completed so far.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
         y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            Factor of ε in a row's updates. Rows of weight zero are left out.
         """
         self._check_parameters()
         X, y = self._check_rows(X, y, reset=True)
-        classes = np.unique(y)
-        self._start(X, classes)
+        weights = check_sample_weight(sample_weight, y)
+        self._start(X, np.unique(y[weights > 0]))
         n_passes = self.n_passes
         with (
             show_progress(self.verbose),
@@ -94,18 +116,18 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
             ) as work,
         ):
             for number in range(n_passes):
-                self._pass(X, y, self.epsilon / 2**number)
+                self._pass(X, y, weights * (self.epsilon / 2**number))
                 work.advance()
                 if work.interrupted:
                     break
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over further rows, with ε unchanged.
 
         Parameters
         ----------
-        X, y : as in `fit`
+        X, y, sample_weight : as in `fit`
         classes : array of shape (n_classes,), optional
             All classes; required in the first call.
         """
@@ -114,6 +136,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         if is_first and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit.")
         X, y = self._check_rows(X, y, reset=is_first)
+        weights = check_sample_weight(sample_weight, y)
         if is_first:
             self._start(X, np.unique(classes))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
@@ -124,7 +147,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y holds {unknown[0]!s}, but classes are {self.classes_}.")
-        self._pass(X, y, self.epsilon)
+        self._pass(X, y, weights * self.epsilon)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -165,7 +188,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset)
-        check_classification_targets(y)
+        check_class_targets(y, self)
         return X, y
 
     def _start(self, X: Any, classes: np.ndarray) -> None:
@@ -176,8 +199,8 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
         self.log_intercept_ = np.zeros(n_problems)
         self.n_mistakes_ = 0
 
-    def _pass(self, X: Any, y: np.ndarray, rate: float) -> None:
-        """Make one pass over the rows for every problem."""
+    def _pass(self, X: Any, y: np.ndarray, rates: np.ndarray) -> None:
+        """Make one pass over the rows for every problem, with an ε for each row."""
         positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
         mistakes = np.zeros(len(positive), np.int64)
 
@@ -185,7 +208,7 @@ class BalancedWinnow(ClassifierMixin, BaseEstimator):
             logs, bias = self._logs(problem)
             signs = np.where(y == positive[problem], 1.0, -1.0)
             scratch = np.empty((2, len(logs)))
-            options = signs, rate, float(self.margin), bias, logs, *scratch
+            options = signs, rates, float(self.margin), bias, logs, *scratch
             if is_sparse(X):
                 n_mistakes = kernels.winnow_pass_sparse(X.data, X.indices, X.indptr, *options)
             else:

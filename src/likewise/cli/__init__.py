@@ -5,6 +5,8 @@ Commands import the library when they run, so that ``likewise --help`` is fast.
 
 import sys
 
+from likewise._installation import install_hint
+
 __all__ = ["main"]
 
 
@@ -13,7 +15,7 @@ def main() -> None:
     try:
         import typer  # noqa: F401
     except ImportError:
-        sys.stderr.write("the command likewise needs typer: pip install 'likewise[cli]'\n")
+        sys.stderr.write(f"the command likewise needs typer: {install_hint('cli')}\n")
         sys.exit(1)
     from likewise.cli._app import app
 

@@ -1,12 +1,13 @@
 """``likewise compare``: compare similarities on a table."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 import typer
 
 from likewise.cli._console import Console, UsageError, with_console
-from likewise.cli._options import Budget, Seed, Splits, Target, columns_of, seconds
+from likewise.cli._options import Budget, Scoring, Seed, Splits, Target, Task, columns_of, seconds
 
 
 @with_console
@@ -16,80 +17,131 @@ def command(
     column_options: dict[str, Any],
     file: Annotated[str, typer.Argument(help="A table, or the name of a data set.")],
     target: Target = None,
+    task: Task = "auto",
     learner: Annotated[
         list[str],
         typer.Option(help="Compare only this learner (repeatable) with the others."),
     ] = [],  # noqa: B006 - typer copies it
+    scoring: Scoring = None,
     budget: Budget = "2m",
     splits: Splits = 5,
     seed: Seed = 0,
 ) -> None:
     """Compare learned similarities with baselines, by nested cross-validation."""
-    from likewise.cli._inputs import labeled_table
-
     time = seconds(budget)
-    families = chosen_families(learner)
-    with compiling_for(families):
-        table = labeled_table(console, file, target, read_options)
+    table, families = read_for_learners(console, file, target, task, scoring, learner, read_options)
     columns = columns_of(table, **column_options)
-    selection = run(console, table, columns, families, None, time, splits, seed)
+    selection = run(
+        console,
+        table,
+        columns,
+        families,
+        required=learner,
+        scoring=scoring,
+        budget=time,
+        n_splits=splits,
+        random_state=seed,
+    )
     console.result(
-        {"table": table.name, "reading": list(table.reading), **selection.as_json()},
-        selection.table(),
+        {**described(table, columns), **selection.as_json()},
+        *selection.tables(),
         *selection.summary(),
     )
 
 
-def chosen_families(learners: list[str]) -> list[Any]:
-    """Return baselines, the named learners (all without a name) and references."""
-    from likewise.selection import FAMILIES
+def read_for_learners(
+    console: Console,
+    file: str,
+    target: str | None,
+    task: str,
+    scoring: str | None,
+    learners: list[str],
+    read_options: dict[str, Any],
+) -> tuple[Any, list[Any]]:
+    """Return the table and the families for its target; names are checked before it is read."""
+    from likewise.cli._inputs import check_task, labeled_table
+    from likewise.selection import FAMILIES, REGRESSION_FAMILIES
 
-    known = [family.name for family in FAMILIES if family.kind == "learned"]
+    check_task(task)
+    check_scoring(scoring)
+    known = [f.name for f in (*FAMILIES, *REGRESSION_FAMILIES) if f.kind == "learned"]
     for name in learners:
         if name not in known:
-            from likewise._validation import unknown_name
-
-            raise UsageError(str(unknown_name(name, "--learner", known)))
-    return [
-        family
-        for family in FAMILIES
-        if family.kind != "learned" or not learners or family.name in learners
-    ]
+            raise _unknown(name, "--learner", known)
+    with compiling_for(FAMILIES):
+        table = labeled_table(console, file, target, read_options, task=task)
+    is_numeric = table.labels.dtype.kind == "f"
+    check_scoring(scoring, is_numeric=is_numeric)
+    return table, chosen_families(learners, "regression" if is_numeric else "classification")
 
 
-def compiling_for(families: list[Any]) -> AbstractContextManager[None]:
+def chosen_families(learners: list[str], task: str) -> list[Any]:
+    """Return baselines, the named learners (all without a name) and references of a task."""
+    from likewise.selection import families_of
+
+    families = families_of(task)
+    known = [family.name for family in families if family.kind == "learned"]
+    for name in learners:
+        if name not in known:
+            raise _unknown(name, f"--learner for {task}", known)
+    return [f for f in families if f.kind != "learned" or not learners or f.name in learners]
+
+
+def check_scoring(name: str | None, *, is_numeric: bool | None = None) -> None:
+    """Refuse a scoring that is unknown, or known only for another kind of target."""
+    from likewise.selection import REGRESSION_SCORINGS, SCORINGS
+
+    known = {None: {**SCORINGS, **REGRESSION_SCORINGS}, False: SCORINGS, True: REGRESSION_SCORINGS}
+    if name is not None and name not in known[is_numeric]:
+        where = {None: "", False: " for classes", True: " for numbers"}[is_numeric]
+        raise _unknown(name, f"--scoring{where}", known[is_numeric])
+
+
+def _unknown(value: str, option: str, known: Any) -> UsageError:
+    from likewise._validation import unknown_name
+
+    return UsageError(str(unknown_name(value, option, known)))
+
+
+def compiling_for(families: Iterable[Any]) -> AbstractContextManager[None]:
     """Compile what families need in the background, while a table is read."""
     from likewise._compilation import compiling_in_background
 
     return compiling_in_background([name for family in families for name in family.kernels])
 
 
-def run(
-    console: Console,
-    table: Any,
-    columns: Any,
-    families: list[Any],
-    choose_from: list[str] | None,
-    budget: float,
-    splits: int,
-    seed: int,
-) -> Any:
-    """Print how the columns are encoded, then compare the families."""
-    from likewise.selection import check_class_sizes, select
+def described(table: Any, columns: Any) -> dict[str, Any]:
+    """Return how a table was read, and how its columns are encoded, for JSON."""
+    return {
+        "table": table.name,
+        "reading": list(table.reading),
+        "columns": [*table.notes, *columns.sentences_],
+    }
 
-    check_class_sizes(table.labels)
-    described = columns.fit(table.rows)
-    n_classes = len(set(table.labels.tolist()))
-    console.message(f"{table.name}: {len(table)} rows, {n_classes} classes of {table.target}")
-    console.messages("Columns:", [*table.notes, *described.sentences_])
+
+def run(console: Console, table: Any, columns: Any, families: list[Any], **options: Any) -> Any:
+    """Print how the columns are encoded, then compare the families; `options` are of `select`."""
+    from likewise.selection import check_target, select
+
+    is_numeric = table.labels.dtype.kind == "f"
+    task = "regression" if is_numeric else "classification"
+    check_target(table.labels, task)
+    columns.fit(table.rows)
+    n_different = len(set(table.labels.tolist()))
+    what = f"{n_different} classes of {table.target}"
+    if is_numeric:
+        what = (
+            f"{n_different} different numbers of {table.target}, which are predicted as numbers; "
+            "--task classification takes them for classes"
+        )
+    console.message(f"{table.name}: {len(table)} rows, {what}")
+    console.messages("Columns:", [*table.notes, *columns.sentences_])
     return select(
         table.rows,
         table.labels,
+        task=task,
         columns=columns,
         families=families,
-        choose_from=choose_from,
-        budget=budget,
-        n_splits=splits,
-        random_state=seed,
         verbose=not console.quiet,
+        **options,
     )

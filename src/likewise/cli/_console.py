@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from likewise.exceptions import InterruptedWarning
+
 # Errors in the call, as opposed to errors in the data.
 _USAGE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _FAILED = (ValueError, TypeError, OSError, ImportError, MemoryError)
@@ -76,15 +78,22 @@ def with_console(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command its `Console`, and turn errors into one sentence and an exit code.
 
     Every command gets the options of the console. A parameter `column_options` stands for all
-    options on columns, `read_options` for those on the format of files; each receives a dict.
+    options on columns, `read_options` for those on the format of files, and `match_options` for
+    those on matching; each receives a dict.
     """
-    from likewise.cli._options import COLUMN_OPTIONS, CONSOLE_OPTIONS, READ_OPTIONS
+    from likewise.cli._options import (
+        COLUMN_OPTIONS,
+        CONSOLE_OPTIONS,
+        MATCH_OPTIONS,
+        READ_OPTIONS,
+    )
 
     own = signature(function)
     groups = {
         "console": CONSOLE_OPTIONS,
         "read_options": READ_OPTIONS,
         "column_options": COLUMN_OPTIONS,
+        "match_options": MATCH_OPTIONS,
     }
     groups = {name: group for name, group in groups.items() if name in own.parameters}
 
@@ -101,6 +110,8 @@ def with_console(function: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError:  # the reader of stdout has closed it
             sys.stdout = None
         except KeyboardInterrupt:
+            # Whatever an earlier Ctrl-C had kept is lost with this one.
+            caught[:] = [w for w in caught if not issubclass(w.category, InterruptedWarning)]
             _end(console, InterruptedError("interrupted: nothing was saved."), 1)
         except _FAILED as error:
             _end(console, error, 1)
@@ -131,8 +142,6 @@ def _end(console: Console, error: BaseException, code: int) -> None:
 
 def _report_warnings(console: Console, caught: list[warnings.WarningMessage]) -> None:
     """Print warnings: our own always, those of other libraries with --verbose."""
-    from likewise.exceptions import InterruptedWarning
-
     messages: dict[str, None] = {}
     for warning in caught:
         if console.verbose or warning.category in (UserWarning, InterruptedWarning):

@@ -29,7 +29,7 @@ def command(
         typer.Option(help="The training comparisons: evaluate new items separately."),
     ] = None,
 ) -> None:
-    """Measure a model on unseen rows: accuracy by class, and retrieval."""
+    """Measure a model on unseen rows: accuracy by class and retrieval, or errors of numbers."""
     if trained_on is not None and triplets is None:
         raise UsageError("--trained-on needs --triplets, which is not given.")
     if triplets is not None and items is not None:
@@ -43,17 +43,23 @@ def command(
 def _evaluate_labels(
     console: Console, model: str, file: str, target: str | None, read_options: dict[str, Any]
 ) -> None:
+    from sklearn.base import is_regressor
+
     from likewise.cli._inputs import labeled_table, open_model
 
     opened = open_model(model)
     if not hasattr(opened.estimator, "predict"):
-        raise UsageError(f"{model} holds no classifier; fit one from a table with labels.")
+        raise UsageError(f"{model} predicts nothing; fit a model from a table with labels.")
     width = None if opened.columns.columns_ else opened.columns.n_features_in_
-    table = labeled_table(console, file, target, read_options, width, opened.target)
+    task = "regression" if is_regressor(opened.estimator) else "classification"
+    table = labeled_table(console, file, target, read_options, width, opened.target, task)
     console.message(f"{table.name}: {len(table)} rows")
     n_missing = opened.columns.n_missing(table.rows)
     filled = [f"{n_missing} missing cells are imputed as in fitting."] if n_missing else []
     console.messages("Columns:", [*table.notes, *filled])
+    if task == "regression":
+        _show_numbers(console, table, opened.predict(table.rows))
+        return
     # 1 in one file may be "1" in another
     labels, predicted = table.labels, opened.predict(table.rows)
     if labels.dtype.kind != predicted.dtype.kind:
@@ -62,8 +68,31 @@ def _evaluate_labels(
     console.result(
         {"table": table.name, "rows": len(table), **measured},
         _by_class(measured["classes"]),
-        f"accuracy: {measured['accuracy']:.4f} on {len(table)} rows",
+        f"accuracy: {measured['accuracy']:.4f} on {len(table)} rows; of the majority class "
+        f"{measured['majority_accuracy']:.4f}",
+        f"balanced accuracy: {measured['balanced_accuracy']:.4f}",
+        *_constant_lines(measured),
         *_retrieval_lines(measured),
+    )
+
+
+def _show_numbers(console: Console, table: Any, predicted: Any) -> None:
+    """Print the errors of predicted numbers, beside those of the mean of the table."""
+    import numpy as np
+    from sklearn.metrics import mean_absolute_error, r2_score
+
+    truth = table.labels
+    constant = np.full(len(truth), truth.mean())
+    measured = {
+        "r2": float(r2_score(truth, predicted)),
+        "mean_absolute_error": float(mean_absolute_error(truth, predicted)),
+        "mean_absolute_error_of_mean": float(mean_absolute_error(truth, constant)),
+    }
+    console.result(
+        {"table": table.name, "rows": len(table), **measured},
+        f"R²: {measured['r2']:.4f} on {len(table)} rows",
+        f"mean absolute error: {measured['mean_absolute_error']:.5g}; of the mean value "
+        f"{measured['mean_absolute_error_of_mean']:.5g}",
     )
 
 
@@ -140,6 +169,9 @@ def _measures(opened: Any, rows: Any, labels: Any, predicted: Any) -> dict[str, 
     parts = precision_recall_fscore_support(labels, predicted, labels=classes, zero_division=0)
     return {
         "accuracy": float(np.mean(predicted == labels)),
+        "balanced_accuracy": float(np.mean(parts[1][parts[3] > 0])),
+        "majority_accuracy": float(parts[3].max() / len(labels)),
+        "predicted_classes": np.unique(predicted).astype(str).tolist(),
         "classes": [
             {"class": str(name), "precision": p, "recall": r, "f1": f, "rows": int(n)}
             for name, p, r, f, n in zip(classes, *parts, strict=True)
@@ -184,6 +216,13 @@ def _by_class(classes: list[dict[str, Any]]) -> Any:
             for c in classes
         ],
     )
+
+
+def _constant_lines(measured: dict[str, Any]) -> list[str]:
+    predicted = measured["predicted_classes"]
+    if len(predicted) > 1 or len(measured["classes"]) == 1:
+        return []
+    return [f"Warning: the model predicts {predicted[0]} for every row."]
 
 
 def _retrieval_lines(measured: dict[str, Any]) -> list[str]:

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._compare import chosen_families, compiling_for, run
+from likewise.cli._compare import described, read_for_learners, run
 from likewise.cli._console import Console, UsageError, with_console
-from likewise.cli._options import Budget, Seed, Splits, Target, columns_of, seconds
+from likewise.cli._options import Budget, Scoring, Seed, Splits, Target, Task, columns_of, seconds
 from likewise.cli._report import report_on
 
 
@@ -20,6 +20,7 @@ def command(
         str | None, typer.Argument(help="A table with labels, or the name of a data set.")
     ] = None,
     target: Target = None,
+    task: Task = "auto",
     learner: Annotated[str, typer.Option(help="The learner; auto chooses by validation.")] = "auto",
     queries: Annotated[
         str | None, typer.Option(help="Without labels: a table of queries; the items by default.")
@@ -34,6 +35,7 @@ def command(
     ),
     report: Annotated[Path, typer.Option(help="Path of the report.")] = Path("report.html"),
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
+    scoring: Scoring = None,
     budget: Budget = "2m",
     splits: Splits = 5,
     seed: Seed = 0,
@@ -47,7 +49,7 @@ def command(
 ) -> None:
     """Learn a similarity, from labels or from comparisons; save the model and write a report."""
     from likewise.cli._cluster import check_families, check_triplet_learner, cluster
-    from likewise.cli._inputs import check_paths, labeled_table
+    from likewise.cli._inputs import check_paths
 
     time = seconds(budget)
     places = model, None if no_report else report
@@ -57,6 +59,8 @@ def command(
             raise UsageError(
                 "labels (FILE, --target) and --triplets were both given; one is needed."
             )
+        if scoring is not None:
+            raise UsageError("--scoring is for labels, but --triplets were given.")
         if dask is not None and learner != "auto":
             check_triplet_learner(learner)
         with cluster(console, dask, model, resume=resume) as final_fit:
@@ -78,23 +82,31 @@ def command(
         raise UsageError("a FILE with labels is needed, or --items and --triplets.")
     if queries is not None or items is not None:
         raise UsageError("--queries and --items need --triplets, which is not given.")
-    families = chosen_families([] if learner == "auto" else [learner])
-    with compiling_for(families):
-        table = labeled_table(console, file, target, read_options)
-    columns = columns_of(table, **column_options)
     forced = None if learner == "auto" else [learner]
+    table, families = read_for_learners(
+        console, file, target, task, scoring, forced or [], read_options
+    )
+    columns = columns_of(table, **column_options)
     if resume:
         raise UsageError("--resume is for comparisons (--triplets), but labels were given.")
     if dask is not None:
         check_families(families)
     with cluster(console, dask, model):
-        selection = run(console, table, columns, families, forced, time, splits, seed)
+        selection = run(
+            console,
+            table,
+            columns,
+            families,
+            choose_from=forced,
+            scoring=scoring,
+            budget=time,
+            n_splits=splits,
+            random_state=seed,
+        )
         fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
-    written = report_on(console, selection, places, fitted, table)
-    _show_selection(
-        console, {"table": table.name, "reading": list(table.reading)}, selection, model, written
-    )
+    written = report_on(console, selection, places, fitted, table, [file])
+    _show_selection(console, described(table, columns), selection, model, written)
 
 
 def _fit_triplets(
@@ -147,7 +159,8 @@ def _fit_triplets(
     )
     fitted = TableModel(columns, selection.estimator, query_columns)
     fitted.save(places[0])
-    written = report_on(console, selection, places, fitted, item_table, queries=query_table)
+    files = [items or queries or "", queries or ""]
+    written = report_on(console, selection, places, fitted, item_table, files, queries=query_table)
     _show_selection(console, {}, selection, places[0], written)
 
 
@@ -156,7 +169,7 @@ def _show_selection(
 ) -> None:
     console.result(
         {**source, **selection.as_json(), "model": str(model), "report": report},
-        selection.table(),
+        *selection.tables(),
         *selection.summary(),
         f"model: {model}",
         *([f"report: {report}"] if report else []),

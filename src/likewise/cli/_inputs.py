@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ from likewise._validation import did_you_mean
 from likewise.cli._console import Console, UsageError
 
 _LISTED = 10
+_MAX_SHOWN = 4  # columns of a row
+_MAX_LETTERS = 40
 
 
 def unknown_column(option: str, name: str, table: str, columns: Any) -> UsageError:
@@ -24,9 +27,13 @@ def unknown_column(option: str, name: str, table: str, columns: Any) -> UsageErr
 
 def open_table(console: Console, source: str, options: Any, n_features: int | None = None) -> Any:
     """Read a table and print its format."""
+    from likewise.exceptions import FormatError
     from likewise.tables import read_table
 
-    table = read_table(source, n_features=n_features, **options)
+    try:
+        table = read_table(source, n_features=n_features, **options)
+    except FormatError as error:  # begins with the name of the option
+        raise UsageError(f"--{error}") from error
     for sentence in table.reading:
         console.message(sentence)
     return table
@@ -39,6 +46,7 @@ def labeled_table(
     options: Any,
     n_features: int | None = None,
     default_target: str | None = None,
+    task: str = "auto",
 ) -> Any:
     """Read a table with its labels; `default_target` is used where the table has it."""
     table = open_table(console, source, options, n_features)
@@ -51,10 +59,19 @@ def labeled_table(
             raise UsageError(
                 f"--target is needed, the column of the labels. The columns are: {listed}."
             )
-        return table
+        target = table.target
     if target not in columns and target != table.target:
         raise unknown_column("--target", target, source, columns)
-    return table.with_target(target)
+    return table.with_target(target, task)
+
+
+def check_task(task: str) -> None:
+    """Refuse an unknown task before a table is read."""
+    from likewise._validation import unknown_name
+    from likewise.tables import TASKS
+
+    if task not in TASKS:
+        raise UsageError(str(unknown_name(task, "--task", TASKS)))
 
 
 def read_triplets(
@@ -137,6 +154,25 @@ def find_row(table: Any, id_column: str | None, text: str) -> int:
     return int(number)
 
 
+def shown_columns(opened: Any, table: Any) -> list[str]:
+    """Return the columns to show: the ids, the labels and the first of the model."""
+    names = list(getattr(table.rows, "column_names", []))
+    first = [opened.columns.id_, opened.target, *opened.columns.columns_]
+    known = [name for name in dict.fromkeys(first) if name in names]
+    return [name for name in names if name in known[:_MAX_SHOWN]]
+
+
+def fields_of(table: Any, row: int, names: Sequence[str]) -> dict[str, Any]:
+    """Return some cells of a row."""
+    return {name: table.rows.column(name)[row].as_py() for name in names}
+
+
+def short_text(value: Any) -> str:
+    """Return a cell as short text."""
+    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…"
+
+
 def row_of(table: Any, row: int) -> Any:
     """Return a table of one row."""
     return table.rows.slice(row, 1) if hasattr(table.rows, "slice") else table.rows[row : row + 1]
@@ -148,8 +184,23 @@ def typed_row(columns: Any, text: str) -> Any:
 
     if text.lstrip().startswith("{"):
         try:
-            return pyarrow.table({key: [value] for key, value in json.loads(text).items()})
+            values = json.loads(text)
+            row = pyarrow.table({key: [value] for key, value in values.items()})
         except (ValueError, AttributeError) as error:
             raise UsageError(f"--query is not a JSON object: {error}.") from error
+        known = [*columns.columns_, *([columns.id_] if columns.id_ else [])]
+        for key in values:
+            if key not in known and (hint := did_you_mean(key, columns.columns_)):
+                raise UsageError(f"--query has {key!r}, which is no column of the model.{hint}")
+        return row
     name = columns.text_column
     return None if name is None else pyarrow.table({name: [text]})
+
+
+def imputed_columns(console: Console, columns: Any, row: Any, what: str) -> list[str]:
+    """Return the columns of a row that are imputed, and print them."""
+    names: list[str] = columns.missing_columns(row)
+    if names:
+        listed = ", ".join(names[:_LISTED]) + (" ..." if len(names) > _LISTED else "")
+        console.message(f"{what} has no {listed}: imputed as in fitting.")
+    return names

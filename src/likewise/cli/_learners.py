@@ -30,33 +30,30 @@ def command(console: Console) -> None:
 
 
 def _listed() -> list[dict[str, Any]]:
-    """Return families of labels, then learners of comparisons alone."""
-    from likewise.selection import FAMILIES, TRIPLET_LEARNERS
+    """Return families of classes and of numbers, then learners of comparisons alone."""
+    from likewise.selection import FAMILIES, REGRESSION_FAMILIES, TRIPLET_LEARNERS
 
-    of_labels = [
-        {
-            "name": family.name,
-            "title": family.title,
-            "kind": family.kind,
-            "learns_from": [
-                *(["labels"] if family.kind != "baseline" else []),
-                *(["triplets"] if family.name in TRIPLET_LEARNERS else []),
-            ],
-            "about": family.about,
-            "settings": [dict(settings) for settings in family.grid],
-        }
-        for family in FAMILIES
-    ]
-    of_triplets = [
-        {
+    listed: dict[str, dict[str, Any]] = {}
+    for target, families in (("labels", FAMILIES), ("numbers", REGRESSION_FAMILIES)):
+        for family in families:
+            entry = {
+                "name": family.name,
+                "title": family.title,
+                "kind": family.kind,
+                "learns_from": [],
+                "about": family.about,
+                "settings": [dict(settings) for settings in family.grid],
+            }
+            learns_from = listed.setdefault(family.name, entry)["learns_from"]
+            learns_from += [target] if family.kind != "baseline" else []
+    for name, learner in TRIPLET_LEARNERS.items():
+        entry = {
             "name": name,
             "title": learner.title,
             "kind": "learned",
-            "learns_from": ["triplets"],
+            "learns_from": [],
             "about": learner.about,
             "settings": [{}],
         }
-        for name, learner in TRIPLET_LEARNERS.items()
-        if name not in {family.name for family in FAMILIES}
-    ]
-    return [*of_labels, *of_triplets]
+        listed.setdefault(name, entry)["learns_from"].append("triplets")
+    return list(listed.values())

@@ -1,6 +1,7 @@
 """Options that several commands share, and their parsing."""
 
 import re
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,7 +9,23 @@ import typer
 from likewise.cli._console import UsageError
 
 Target = Annotated[str | None, typer.Option("--target", "-t", help="The column of the labels.")]
-Budget = Annotated[str, typer.Option(help="Time for the comparison, such as 90s, 2m or 1h.")]
+Budget = Annotated[
+    str, typer.Option(help="Time for the comparison and the final fit, such as 90s, 2m or 1h.")
+]
+Scoring = Annotated[
+    str | None,
+    typer.Option(
+        help="accuracy, balanced_accuracy, f1_macro, roc_auc or log_loss, by default chosen from "
+        "the shares of the classes; r2 or mean_absolute_error for numbers."
+    ),
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        help="classification or regression; auto takes more than 20 different numbers, one of "
+        "them with decimals or occurring once, for regression."
+    ),
+]
 Splits = Annotated[int, typer.Option(min=2, help="Outer splits of the cross-validation.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of splits and learners.")]
 CONSOLE_OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -30,7 +47,7 @@ CONSOLE_OPTIONS: dict[str, tuple[Any, Any]] = {
 }
 COLUMN_OPTIONS: dict[str, tuple[Any, Any]] = {
     "id": (
-        Annotated[str | None, typer.Option(help="The column of row ids; id by default.")],
+        Annotated[str | None, typer.Option(help="The column of row ids; detected by default.")],
         None,
     ),
     **{
@@ -38,11 +55,23 @@ COLUMN_OPTIONS: dict[str, tuple[Any, Any]] = {
         for name, what in {
             "numeric": "A column of numbers",
             "categorical": "A column of categories",
+            "date": "A column of dates or times",
             "text": "A column of texts",
             "image": "A column of images",
             "ignore": "A column to ignore",
         }.items()
     },
+    "day_first": (
+        Annotated[
+            bool | None,
+            typer.Option(
+                "--day-first/--month-first",
+                help="How 3/4/2024 is read, if no other date decides; day first by default.",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
     "missing": (Annotated[str, typer.Option(help="Missing cells: impute or refuse.")], "impute"),
     "image_shape": (
         Annotated[
@@ -63,6 +92,61 @@ READ_OPTIONS: dict[str, tuple[Any, Any]] = {
         "decimal": "Decimal separator (, or .)",
         "encoding": "Encoding (such as cp1252)",
     }.items()
+}
+
+MATCH_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "labels": (
+        Annotated[
+            list[str],
+            typer.Option(help="Labeled pairs: left_id, right_id, label 0 or 1 (repeatable)."),
+        ],
+        [],
+    ),
+    "model": (
+        Annotated[
+            Path | None,
+            typer.Option(
+                "--model", "-m", help="Path of the matcher: written, or read without labels."
+            ),
+        ],
+        None,
+    ),
+    "ask": (
+        Annotated[int, typer.Option(min=0, help="Number of pairs to ask about in the terminal.")],
+        0,
+    ),
+    "answers": (
+        Annotated[Path, typer.Option(help="Path of the answers, in the format of --labels.")],
+        Path("answers.csv"),
+    ),
+    "questions": (
+        Annotated[
+            Path | None,
+            typer.Option(help="Path of 30 questions; questions.csv if nothing is learned."),
+        ],
+        None,
+    ),
+    "k": (
+        Annotated[int | None, typer.Option("-k", help="Neighbors that are candidates; 10.")],
+        None,
+    ),
+    "threshold": (
+        Annotated[
+            float | None,
+            typer.Option(help="Lowest probability of a match; by default the best expected F1."),
+        ],
+        None,
+    ),
+    "precision": (
+        Annotated[float | None, typer.Option(help="Expected precision, such as 0.99.")],
+        None,
+    ),
+    "id": (Annotated[str, typer.Option(help="The column of ids.")], "id"),
+    "ignore": COLUMN_OPTIONS["ignore"],
+    "text": COLUMN_OPTIONS["text"],
+    "numeric": COLUMN_OPTIONS["numeric"],
+    "seed": (Seed, 0),
+    "force": (Annotated[bool, typer.Option("--force", help="Overwrite existing files.")], False),
 }
 
 

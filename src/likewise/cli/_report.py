@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ def report_on(
     places: tuple[Path, Path | None],
     model: Any,
     table: Any,
+    files: Sequence[str],
     *,
     queries: Any = None,
 ) -> str | None:
@@ -27,6 +29,7 @@ def report_on(
     model : TableModel
     table : Table
         Labeled rows, or items.
+    files : the file of the table, and that of the queries
     queries : Table, optional
         Where they have other columns than the items.
     """
@@ -62,14 +65,14 @@ def report_on(
             X=X,
             y=table.labels if queries is None else None,
             before=before,
-            feature_names=columns.feature_names_,
-            display=columns.display((queries or table).rows),
+            encoding=columns,
+            table=(queries or table).rows,
             items=None if queries is None else items,
             item_names=None if queries is None else model.columns.feature_names_,
             columns=sentences,
             model_path=model_path,
             notes=notes,
-            snippets=_snippets(str(model_path), table, queries, moves_items),
+            snippets=_snippets(str(model_path), table, files, queries, moves_items),
             verbose=not console.quiet,
         )
     except KeyboardInterrupt:
@@ -78,23 +81,31 @@ def report_on(
     return str(path)
 
 
-def _snippets(model: str, table: Any, queries: Any, moves_items: bool) -> list[tuple[str, str]]:
-    """Return the code to use a model that takes tables."""
+def _snippets(
+    model: str, table: Any, files: Sequence[str], queries: Any, moves_items: bool
+) -> list[tuple[str, str]]:
+    """Return the code to use a model that takes tables, with the names of its files."""
     quoted, searched_with = shlex.quote(model), "items" if queries is None else "queries"
     python = [
         "import likewise as lw",
         "",
-        f"model = lw.load({json.dumps(model, ensure_ascii=False)})",
-        f"model.score({searched_with}, items)  # frames of pandas, polars or pyarrow",
+        f"model = lw.load({_python_text(model)})",
+        f"items = lw.tables.read_table({_python_text(files[0])}).rows  # or any data frame",
+    ]
+    if queries is not None:
+        python.append(f"queries = lw.tables.read_table({_python_text(files[1])}).rows")
+    python += [
+        f"model.score({searched_with}, items)",
         f"model.neighbors({searched_with}, items, k=10).ids",
     ]
-    search = f"likewise search {quoted} --items items.csv --query 'row 17' -k 10"
-    shell = [search + ("" if queries is None else " --queries queries.csv")]
+    items = f"--items {shlex.quote(files[0])}"
+    search = f"likewise search {quoted} {items} --query 'row 17' -k 10"
+    shell = [search + ("" if queries is None else f" --queries {shlex.quote(files[1])}")]
     if table.labels is not None:
-        python.append("model.predict(rows)")
-        shell.append(f"likewise explain {quoted} --items items.csv 17 42")
+        python.append("model.predict(items)")
+        shell.append(f"likewise explain {quoted} {items} 17 42")
         target = shlex.quote(table.target)
-        shell.append(f"likewise evaluate {quoted} held_out.csv --target {target}")
+        shell.append(f"likewise evaluate {quoted} new_rows.csv --target {target}")
     numbers = "model.transform(items)"
     if moves_items:
         numbers = f"model.estimator.offsets_.apply(ids, {numbers})"
@@ -106,3 +117,7 @@ def _snippets(model: str, table: Any, queries: Any, moves_items: bool) -> list[t
     ]
     parts = {"Python": python, "Command line": shell, "Vector database": database}
     return [(heading, "\n".join(lines)) for heading, lines in parts.items()]
+
+
+def _python_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -6,9 +6,6 @@ import typer
 
 from likewise.cli._console import Console, UsageError, with_console
 
-_MAX_COLUMNS = 4
-_MAX_LETTERS = 40
-
 
 @with_console
 def command(
@@ -26,27 +23,47 @@ def command(
     k: Annotated[int, typer.Option("-k", min=1, help="Number of items to find.")] = 10,
 ) -> None:
     """Find the items that are most similar to a query."""
-    from likewise.cli._inputs import find_row, open_model, open_table, row_of, typed_row
+    from likewise.cli._inputs import (
+        fields_of,
+        find_row,
+        imputed_columns,
+        open_model,
+        open_table,
+        row_of,
+        shown_columns,
+        typed_row,
+    )
 
     table = open_table(console, items, read_options)
     opened = open_model(model, table.rows)
     source = table if queries is None else open_table(console, queries, read_options)
-    query_row, own_row = typed_row(opened.query_columns or opened.columns, query), None
+    columns = opened.query_columns or opened.columns
+    query_row, own_row = typed_row(columns, query), None
     if query_row is None:
-        row = find_row(source, (opened.query_columns or opened.columns).id_, query)
+        row = find_row(source, columns.id_, query)
         query_row = row_of(source, row)
         if queries is None:
             if opened.query_columns is not None:
                 raise UsageError("queries of this model are not items: --queries is needed.")
             own_row = row
+    encoded = opened.transform_queries(query_row, absent="impute")
+    imputed = imputed_columns(console, columns, query_row, "the query")
     matches = opened.similarity_.neighbors(
-        opened.transform_queries(query_row),
+        encoded,
         _stored(opened, table),
         min(k + (own_row is not None), len(table)),
     )
     best = [(row, score) for row, score in matches.row(0) if row != own_row][:k]
-    listed = [{**_named(opened, table, row), "score": score} for row, score in best]
-    console.result({"query": query, "matches": listed}, _table(table, listed))
+    shown = shown_columns(opened, table)
+    listed = [
+        {
+            **_named(opened, table, row),
+            "score": score,
+            "fields": fields_of(table, row, shown),
+        }
+        for row, score in best
+    ]
+    console.result({"query": query, "imputed": imputed, "matches": listed}, _table(listed, shown))
 
 
 def _stored(opened: Any, table: Any) -> Any:
@@ -64,23 +81,18 @@ def _named(opened: Any, table: Any, row: int) -> dict[str, Any]:
     return {"row": row, "id": table.rows.column(name)[row].as_py()}
 
 
-def _table(table: Any, listed: list[dict[str, Any]]) -> Any:
+def _table(listed: list[dict[str, Any]], shown: list[str]) -> Any:
+    from likewise.cli._inputs import short_text
     from likewise.evaluation import Table
 
-    names = list(getattr(table.rows, "column_names", []))[:_MAX_COLUMNS]
     return Table(
-        ("row", "score", *names),
+        ("row", "score", *shown),
         [
             (
                 str(match["row"]),
                 f"{match['score']:.4f}",
-                *(_short(table.rows.column(name)[match["row"]].as_py()) for name in names),
+                *(short_text(match["fields"][name]) for name in shown),
             )
             for match in listed
         ],
     )
-
-
-def _short(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= _MAX_LETTERS else f"{text[: _MAX_LETTERS - 1]}…"

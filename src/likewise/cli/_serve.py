@@ -43,6 +43,9 @@ def command(
     feedback_rate: Annotated[
         float, typer.Option(help="Limit of a client's feedback requests per second.")
     ] = 200.0,
+    root_path: Annotated[
+        str, typer.Option(help="Path under which a proxy serves it, such as /sim.")
+    ] = "",
 ) -> None:
     """Serve a model over HTTP: search, learn from feedback, explain."""
     from likewise.cli._options import shape
@@ -65,6 +68,7 @@ def command(
             image_shape=shape(image_shape),
             label=label,
             feedback_rate=feedback_rate,
+            root_path=root_path,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error

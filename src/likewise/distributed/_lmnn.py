@@ -12,6 +12,12 @@ from likewise.distributed._blocks import even_blocks
 from likewise.distributed._executor import Executor, Handle, map_tasks, tree_reduce
 from likewise.distributed._rows import RowBlocks, stack_selected
 from likewise.distributed._sources import MemoryRows, load_rows
+from likewise.learners.linear_map import (
+    ColumnMoments,
+    column_moments,
+    combined_moments,
+    starting_map,
+)
 from likewise.learners.lmnn import (
     IMPOSTORS_FOR_SCALE,
     LargeMarginProblem,
@@ -26,7 +32,6 @@ from likewise.learners.lmnn import (
     rows_for_scale,
     scale_of,
     standardize,
-    starting_map,
     typical_distance,
 )
 from likewise.similarities import Best, merge_best
@@ -43,7 +48,7 @@ def large_margin_problem(
     rows = X if isinstance(X, RowBlocks) else RowBlocks(X, "X", executor)
     columns = describe_columns(executor, rows)
     margins = DistributedMargins(
-        executor, rows, columns, problem.anchors, problem.targets, problem.c
+        executor, rows, columns, problem.anchors, problem.targets, problem.c, problem.weights
     )
     search = DistributedImpostorSearch(margins, columns, problem.labels, problem.impostors)
     return margins, search, columns.scale
@@ -56,7 +61,7 @@ def initial_map(
     init: Any,
     n_components: int | None,
 ) -> np.ndarray:
-    """Return the map to start from; see `learners.lmnn.starting_map`."""
+    """Return the map to start from; see `learners.linear_map.starting_map`."""
     if isinstance(rows.source, MemoryRows):
         return np.asarray(starting_map(rows.source.rows, labels, init, n_components))
     if isinstance(init, str) and init == "lda":
@@ -85,29 +90,15 @@ class Columns(NamedTuple):
 
 def describe_columns(executor: Executor, rows: RowBlocks) -> Columns:
     """Return the mean and the scale of every column."""
-    parts = [executor.submit(describe_part, part, rows.name) for part in rows.parts()]
-    total = tree_reduce(executor, add_descriptions, parts)
-    n, mean, squares, largest, dtype = executor.result(total)
-    return Columns(mean, column_scale(np.sqrt(squares / n), largest, n), dtype)
+    parts = [executor.submit(moments_of_part, part, rows.name) for part in rows.parts()]
+    moments = executor.result(tree_reduce(executor, combined_moments, parts))
+    scale = column_scale(moments.deviation, moments.largest, moments.n_rows)
+    return Columns(moments.mean, scale, moments.dtype)
 
 
-def describe_part(part: Any, name: str) -> tuple[Any, ...]:
-    """Return the count, and by column the mean, centered squares, largest value, and type."""
-    X = load_rows(part, name)
-    mean = X.mean(axis=0, dtype=np.float64)
-    return len(X), mean, ((X - mean) ** 2).sum(axis=0), np.abs(X).max(axis=0), X.dtype
-
-
-def add_descriptions(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return the description of several parts together, after Chan, Golub and LeVeque."""
-    n, mean, squares, largest, dtype = parts[0]
-    for other in parts[1:]:
-        total, gap = n + other[0], other[1] - mean
-        squares = squares + other[2] + gap**2 * (n * other[0] / total)
-        mean = mean + gap * (other[0] / total)
-        n, largest = total, np.maximum(largest, other[3])
-        dtype = np.result_type(dtype, other[4])
-    return n, mean, squares, largest, dtype
+def moments_of_part(part: Any, name: str) -> ColumnMoments:
+    """Return the moments of a block of rows."""
+    return column_moments(load_rows(part, name))
 
 
 class DistributedMargins:
@@ -118,7 +109,7 @@ class DistributedMargins:
     executor : Executor
     rows : RowBlocks
     columns : Columns
-    anchors, targets, c : as in `Margins`
+    anchors, targets, c, weights : as in `Margins`
     """
 
     def __init__(
@@ -129,12 +120,13 @@ class DistributedMargins:
         anchors: np.ndarray,
         targets: np.ndarray,
         c: float,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.executor, self.rows = executor, rows
         self.n_rows, self.dtype = len(rows), np.dtype(columns.dtype)
         self.groups = even_blocks(len(anchors), _ANCHORS_IN_GROUP)
         self._columns, self._c = columns, c
-        self._anchors, self._targets = anchors, targets
+        self._anchors, self._targets, self._weights = anchors, targets, executor.share(weights)
         self.n_impostors = 0
         self.without_impostors = [self._build(anchors[g], targets[g], None) for g in self.groups]
         self._parts = self.without_impostors
@@ -153,8 +145,9 @@ class DistributedMargins:
         whole = self.rows.random_access
         rows = self.rows.all() if whole else self.rows.select(needed, 0)
         return self.executor.submit(
-            build_margins, rows, whole, needed, anchors, targets, lists, self._c, self._columns
-        )
+            build_margins, rows, whole, needed, anchors, targets, lists, self._c, self._columns,
+            self._weights,
+        )  # fmt: skip
 
     def of_anchors(self, which: np.ndarray, lists: Lists) -> Handle:
         """Return a task that builds the `Margins` of some anchors with these impostors."""
@@ -168,6 +161,11 @@ class DistributedMargins:
         """Return the smoothed cost and its gradient in L."""
         value, gradient = self._sum(Margins.cost_and_gradient, L, width)
         return value, gradient
+
+    def pull(self) -> np.ndarray:
+        """Return the pull of all directions."""
+        parts = [self.executor.submit(pull_part, part) for part in self._parts]
+        return np.asarray(self.executor.result(tree_reduce(self.executor, add_tuples, parts))[0])
 
     def dual(self, L: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the terms of the dual bound."""
@@ -199,13 +197,15 @@ def build_margins(
     lists: Lists | None,
     c: float,
     columns: Columns,
+    weights: np.ndarray | None,
 ) -> Margins:
     """Return the margins of some anchors over the rows that are needed."""
     distinct = needed[0]
     X = load_rows(rows, "X", finite=False)[distinct] if whole else stack_selected(rows)
     X = standardize(X.astype(columns.dtype, copy=False), columns.mean, columns.scale)
     own = np.where(targets >= 0, np.searchsorted(distinct, targets), -1)
-    margins = Margins(X, np.searchsorted(distinct, anchors), own, c)
+    own_weights = None if weights is None else weights[distinct]
+    margins = Margins(X, np.searchsorted(distinct, anchors), own, c, own_weights)
     if lists is not None:
         heads = np.searchsorted(distinct, lists[1]).astype(np.int32)
         margins.set_impostors(lists[0], heads)
@@ -215,6 +215,11 @@ def build_margins(
 def cost_part(margins: Margins, L: np.ndarray) -> tuple[float]:
     """Return the plain cost of a group."""
     return (margins.cost(margins.mapped(L), 0.0)[0],)
+
+
+def pull_part(margins: Margins) -> tuple[np.ndarray]:
+    """Return the pull of a group."""
+    return (margins.pull(),)
 
 
 def add_tuples(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:

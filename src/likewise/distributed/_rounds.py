@@ -52,7 +52,7 @@ class RoundTrainer:
     rule : UpdateRule
     queries, items : RowBlocks
     n_rounds : int or None
-    shard_size : int
+    shard_size : int or None
     checkpoint : Checkpoint or None
     finished : list of dict
         Receives an entry for each finished round.
@@ -66,7 +66,7 @@ class RoundTrainer:
         queries: RowBlocks,
         items: RowBlocks,
         n_rounds: int | None,
-        shard_size: int,
+        shard_size: int | None,
         checkpoint: Checkpoint | None,
         finished: list[dict[str, Any]],
     ) -> None:

@@ -22,8 +22,6 @@ from likewise.learners.lmnn import LargeMarginProblem
 from likewise.learners.online import UpdateRule
 from likewise.similarities import Best, Matches, Similarity
 
-_SHARD_SIZE = 50_000
-
 
 @contextmanager
 def run_on(
@@ -36,21 +34,22 @@ def run_on(
 ) -> Iterator["ClusterRun"]:
     """Run estimators and searches inside this block on the workers of a Dask cluster.
 
-    `AROMA`, `OASIS`, `LMNN`, `SimilarityClassifier`, `LandmarkFeatures`, `Similarity.neighbors`
-    and `evaluate_retrieval` use the cluster; everything else runs in this process. Rows may be
-    arrays and CSR, memory-mapped arrays, Dask arrays, paths of .npy, .npz and Parquet files or of
-    folders of Parquet files, lists of CSR or of paths, and the rows of `read_parquet`. Fitted
-    estimators are the same objects as without a cluster.
+    `AROMA`, `OASIS`, `LMNN`, `NCA`, `MLKR`, `SimilarityClassifier`, `SimilarityRegressor`,
+    `LandmarkFeatures`, `Similarity.neighbors` and `evaluate_retrieval` use the cluster; everything
+    else runs in this process. Rows may be arrays and CSR, memory-mapped arrays, Dask arrays, paths
+    of .npy, .npz and Parquet files or of folders of Parquet files, lists of CSR or of paths, and
+    the rows of `read_parquet`. Fitted estimators are the same objects as without a cluster.
 
     Parameters
     ----------
     client : distributed.Client, str or int
         A client, the address of a scheduler, or a number of local worker processes to start.
     rounds : int, optional
-        Number of times that the shards of `AROMA` and `OASIS` are merged. By default every worker
-        trains one shard per round; the result then depends on the number of workers.
-    shard_size : int, default=50_000
-        Approximate number of triplets of a shard.
+        Number of times that the shards of `AROMA` and `OASIS` are merged.
+    shard_size : int, optional
+        Approximate number of triplets of a shard. Unless `rounds` and `shard_size` are both given,
+        every worker trains one shard per round, and the result depends on the number of workers;
+        with neither, there are four rounds, or as many as keep shards at 250,000 triplets.
     checkpoint : path, optional
         A model file that receives the state of `AROMA` or `OASIS` after every round.
     resume : bool, default=False
@@ -75,7 +74,8 @@ def run_on(
     """
     if rounds is not None:
         check_whole_number(rounds, "rounds")
-    shard_size = _SHARD_SIZE if shard_size is None else check_whole_number(shard_size, "shard_size")
+    if shard_size is not None:
+        check_whole_number(shard_size, "shard_size")
     if checkpoint is not None:
         check_place(checkpoint)
     elif resume:
@@ -137,7 +137,7 @@ class ClusterRun:
         self,
         executor: Executor,
         n_rounds: int | None = None,
-        shard_size: int = _SHARD_SIZE,
+        shard_size: int | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self.client = executor.client

@@ -43,6 +43,8 @@ from likewise.supervision import (
 
 _TRIPLETS_IN_BLOCK = 1024
 _TRIPLETS_IN_CHECK = 1_000_000
+# Few rounds cost quality where shards are many; a round costs a tenth of a second of transfers.
+_MIN_ROUNDS, _MAX_SHARD_SIZE = 4, 250_000
 _MAX_STEP = 2.0  # times the averaged change; best of 1, 2 and 3 with 8 and with 64 shards
 
 
@@ -54,15 +56,19 @@ class Plan(NamedTuple):
     n_shards: int
 
     @classmethod
-    def of(cls, n_triplets: int, n_rounds: int | None, shard_size: int, n_workers: int) -> "Plan":
+    def of(
+        cls, n_triplets: int, n_rounds: int | None, shard_size: int | None, n_workers: int
+    ) -> "Plan":
         """Plan shards of about `shard_size` triplets.
 
-        Without `n_rounds` every worker has one shard per round.
+        Unless both are given, every worker has one shard per round. Without `n_rounds` and
+        `shard_size` there are four rounds, and more where shards would exceed 250,000 triplets.
         """
+        n_shards = n_workers
         if n_rounds is None:
-            n_rounds = max(1, round(n_triplets / (n_workers * shard_size)))
-            n_shards = n_workers
-        else:
+            n_rounds = max(1, round(n_triplets / (n_workers * (shard_size or _MAX_SHARD_SIZE))))
+            n_rounds = n_rounds if shard_size else max(_MIN_ROUNDS, n_rounds)
+        elif shard_size:
             n_shards = max(1, round(n_triplets / (n_rounds * shard_size)))
         n_rounds = min(n_rounds, n_triplets)
         return cls(n_triplets, n_rounds, max(1, min(n_shards, n_triplets // n_rounds)))

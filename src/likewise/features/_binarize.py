@@ -1,13 +1,14 @@
 """Binarization of columns at their medians."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.sparsefuncs import csc_median_axis_0, min_max_axis
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._files import fields
 from likewise._validation import FLOATS, Rows, is_sparse
 
 
@@ -37,6 +38,11 @@ class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [0., 1.],
            [1., 1.]])
     """
+
+    _file_fields: ClassVar[fields.Declaration] = {
+        "medians_": fields.Array(fields.FLOATS, "features"),
+        "at_maximum_": fields.Array(fields.BOOLEANS, "features"),
+    }
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Compute the medians.

@@ -2,7 +2,7 @@
 
 import warnings
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise._execution import current_backend, use_backend, validate_rows
-from likewise._files import check_place, write_npy
+from likewise._files import check_place, fields, write_npy
 from likewise._progress import LongWork, show_progress
 from likewise._threads import limit_threads
 from likewise._validation import (
@@ -98,6 +98,15 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
     >>> features.transform(ring.X[:3]).shape
     (3, 52)
     """
+
+    _file_fields: ClassVar[fields.Declaration] = {
+        "similarity_": fields.Instance(Similarity),
+        "landmarks_": fields.Items("similarity_", "landmarks"),
+        "landmark_rows_": fields.Array(fields.INTEGERS, "landmarks", minimum=0),
+        "rank_error_": fields.Number(whole=False),
+        "keeps_native_": fields.Choice(False, True),
+        "n_features_out_": fields.Number(size=lambda sizes: _n_columns(sizes)),
+    }
 
     def __init__(
         self,
@@ -324,6 +333,11 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         with suppress(TypeError, ValueError):  # `fit` reports the error
             set_input_tags(tags, self.compared_similarity())
         return tags
+
+
+def _n_columns(sizes: fields.Sizes) -> int:
+    n_native = sizes["features"] if sizes.values["keeps_native_"] else 0
+    return n_native + sizes["landmarks"] * max(1, len(sizes.model._shares()))
 
 
 def transform_block(X: Any, fitted: LandmarkFeatures) -> Rows:

@@ -2,13 +2,14 @@
 
 import warnings
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._files import fields
 from likewise._progress import show_progress
 from likewise._threads import limit_threads
 from likewise._validation import (
@@ -67,6 +68,13 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     >>> rldc.fit(wine.X, wine.y).predict(wine.X[:2])
     array([0, 0])
     """
+
+    _file_fields: ClassVar[fields.Declaration] = {
+        "dissimilarity_": fields.Instance(Similarity),
+        "items_": fields.Items("dissimilarity_", "prototypes"),
+        "prototypes_": fields.Array(fields.INTEGERS, "prototypes", minimum=0),
+        "sigma_": fields.OrNone(fields.Number(whole=False)),
+    }
 
     def __init__(
         self,

@@ -1,5 +1,6 @@
 """Compiler flags of all kernels, and the time that compilation took."""
 
+import gc
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -60,19 +61,26 @@ def _helper(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., A
     return numba.njit(**options, fastmath=fastmath)(function)
 
 
-class _Clock(event.Listener):
-    """Adds up the seconds in which any thread compiles."""
+class _Compilations(event.Listener):
+    """Adds up the seconds in which any thread compiles, and pauses the garbage collector meanwhile.
+
+    The compiler creates millions of objects, few of which are garbage: without collections it is a
+    sixth faster.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self._lock = threading.Lock()
         self._n_active = 0  # a kernel contains the compilations of its helpers
         self._since = 0.0
+        self._collects = False
 
     def on_start(self, event: event.Event) -> None:
         with self._lock:
             if self._n_active == 0:
                 self._since = monotonic()
+                self._collects = gc.isenabled()
+                gc.disable()
             self._n_active += 1
 
     def on_end(self, event: event.Event) -> None:
@@ -80,12 +88,14 @@ class _Clock(event.Listener):
             self._n_active -= 1
             if self._n_active == 0:
                 self.seconds += monotonic() - self._since
+                if self._collects:
+                    gc.enable()
 
 
-_CLOCK = _Clock()
-event.register("numba:compile", _CLOCK)
+_COMPILATIONS = _Compilations()
+event.register("numba:compile", _COMPILATIONS)
 
 
 def compilation_seconds() -> float:
     """Return the seconds that this process has spent in the compiler."""
-    return _CLOCK.seconds
+    return _COMPILATIONS.seconds

@@ -71,14 +71,16 @@ def margin_costs(
     indptr,
     c,
     width,
+    pull,
+    push,
     loss,
     target_weights,
     impostor_weights,
 ):
     """Write the cost of each anchor and the weight of each of its edges.
 
-    Cost: Σ_j d_j + c Σ_j Σ_l φ(1 + d_j − d_l), with φ the hinge smoothed over `width`: 0 below 0,
-    h²/2w up to w, h − w/2 above. Weights are its derivatives with respect to d_j and d_l.
+    Cost: a Σ_j d_j + c Σ_j Σ_l b_l φ(1 + d_j − d_l), with φ the hinge smoothed over `width`: 0
+    below 0, h²/2w up to w, h − w/2 above. Weights are its derivatives with respect to d_j and d_l.
 
     Parameters
     ----------
@@ -87,6 +89,7 @@ def margin_costs(
     impostor_distances : (n_impostors,) float64
     indptr : (n_anchors + 1,) int64, first impostor of each anchor
     c, width : float; width 0 for no smoothing
+    pull, push : (n_anchors,) and (n_impostors,) float64, a and b; or None and None for ones
     loss : (n_anchors,) float64, written
     target_weights, impostor_weights : (n_targets,) and (n_impostors,) float64, written
     """
@@ -97,17 +100,24 @@ def margin_costs(
         first_target, stop_target = target_indptr[i], target_indptr[i + 1]
         for at in range(first, stop):
             impostor_weights[at] = 0
-        pull, hinges = 0.0, 0.0
+        own = 1.0
+        if pull is not None:
+            own = pull[i]
+        distances, hinges = 0.0, 0.0
         for j in range(first_target - target_indptr[0], stop_target - target_indptr[0]):
-            pull += target_distances[j]
+            distances += target_distances[j]
             margin = 1 + target_distances[j]
             slopes = 0.0
             for at in range(first, stop):  # branch-free, so that it is vectorized
                 h = margin - impostor_distances[at]
                 h = h if h > 0 else 0.0
                 slope = h * steepness if h < narrow else 1.0
-                hinges += slope * (h - slope * narrow / 2)
+                value = slope * (h - slope * narrow / 2)
+                if push is not None:
+                    value *= push[at]
+                    slope *= push[at]
+                hinges += value
                 slopes += slope
                 impostor_weights[at] -= c * slope
-            target_weights[j] = 1 + c * slopes
-        loss[i] = pull + c * hinges
+            target_weights[j] = own + c * slopes
+        loss[i] = own * distances + c * hinges

@@ -1,8 +1,8 @@
 """The usual argument types of each kernel, by which it can be compiled before its first call.
 
 Letters stand for the type of an array's elements, digits for its dimensions: ``f2`` is a float64
-matrix. Arrays are C-contiguous, unless an ``A`` says that they need not be. A name with a colon is
-another specialization of the kernel before the colon.
+matrix. Arrays are C-contiguous, unless an ``A`` says that they need not be; ``none`` is None. A
+name with a colon is another specialization of the kernel before the colon.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from typing import Any
 from likewise import kernels
 
 _ELEMENTS = {"f": "float64", "s": "float32", "i": "int64", "j": "int32"}
-_PROBLEM = "int bool f1 i1 i1 i2 i2 i1 i2 f2 f1 f1 i1"  # fields of SilaProblem
+_PROBLEM = "int bool f1 i1 i1 i2 i2 i1 i2 f2 f1 f1 f1 i1"  # fields of SilaProblem
 SIGNATURES = {
     "scan_products": "f2 f1 f2 f2 bool int i1 f2 i2",
     "scan_products:single": "s2 f1 f2 f2 bool int i1 f2 i2",
@@ -20,12 +20,13 @@ SIGNATURES = {
     "count_scores": "f2 f2 j1 i2",
     "count_products": "f2 f1 f2 j1 i2 j1 j1",
     "count_pairs": "j1 f1 f2 i2",
-    "class_energies": "f2 i1 f3 f2 float f1 f1 f2",
+    "class_energies": "f2 i1 f3 f2 f1 float f1 f1 f2",
     "scan_impostors": "s2 int int i1 i1 s1 s1 j1 j1 j1",
     "group_edges": "j1 j1 i1 j1",
     "edge_distances": "f2 i1 i1 j1 f1",
     "edge_distances:single": "s2 i1 i1 j1 f1",
-    "margin_costs": "f1 i1 f1 i1 float float f1 f1 f1",
+    "margin_costs": "f1 i1 f1 i1 float float none none f1 f1 f1",
+    "margin_costs:weighted": "f1 i1 f1 i1 float float f1 f1 f1 f1 f1",
     "add_neighbors": "f2 i1 i1 j1 f1 j1 f2 f1",
     "add_neighbors:single": "s2 i1 i1 j1 f1 j1 s2 f1",
     "visit_each": "i1 f2 f2 f2 int bool problem f2 i1 i2 f2 f2 f1 f1 i1",
@@ -46,23 +47,21 @@ SIGNATURES = {
     "factored_decisions": "s2 s2 s1 f1 float int int s1 s2 f1",
     "list_evidence": "s2 s2 s2 s2 s2 s2",
     "apply_evidence": "s2 s2 s2 s2 float float s2 s2",
-    "draw_pairs": "i1 f1 f1 f1 f1 i1 i1",
-    "gather_weights": "i1 i1 f2 i1 f2 f1 f2",
     "search_histogram": "f2 i1 i1 i1 i1 f2 f1 f2 f1 j1 f3 f1 i1",
     "histogram_threshold": "f2 int int i1 int int f1",
     "search_exact": "f2 i1 i1 i1 i1 f2 f1 f2 f1 f1",
     "search_zero": "f2 i1 i1 i1 i1 f2 f1 f1",
-    "leaf_weights": "i1 i1 f2 f2 f2",
-    "reweigh": "i1 i1 f2 f2 f2 f1 f3",
+    "reweigh": "i1 i1 f1 f2 f2 f2 f1 f3",
     "find_leaves": "f2 i2 i2 f2 i2",
     "sum_trees": "f2 i2 i2 f2 f3 f2",
-    "add_staged_losses": "i2 f3 i1 f1 f1 f2",
-    "winnow_pass_dense": "f2 i1 f1 float float float f1 f1 f1",
-    "winnow_pass_sparse": "f1 j1 j1 f1 float float float f1 f1 f1",
+    "add_staged_losses": "i2 f3 i1 f1 f1 f1 f2",
+    "winnow_pass_dense": "f2 i1 f1 f1 float float f1 f1 f1",
+    "winnow_pass_sparse": "f1 j1 j1 f1 f1 float float f1 f1 f1",
     "winnow_scores_dense": "f2 i1 float f1 f1",
     "winnow_scores_sparse": "f1 j1 j1 float f1 f1",
-    "dtw_distances": "f2 i1 f2 i1 f2",
+    "dtw_distances": "f2 i1 f2 i1 float int f2",
     "tangent_distances": "f2 f2 f2 f2 f2 float f2",
+    "string_similarities": "j1 i1 i1 i1 f1 f1",
 }
 
 
@@ -85,7 +84,8 @@ def _type(code: str) -> Any:
 
     if code == "problem":
         return types.NamedTuple([_type(field) for field in _PROBLEM.split()], kernels.SilaProblem)
-    if code in ("int", "float", "bool"):
-        return {"int": types.int64, "float": types.float64, "bool": types.boolean}[code]
+    scalars = {"int": types.int64, "float": types.float64, "bool": types.boolean}
+    if code in scalars or code == "none":
+        return scalars.get(code, types.none)
     layout: Any = code[2:] or "C"
     return types.Array(getattr(types, _ELEMENTS[code[0]]), int(code[1]), layout)

@@ -41,7 +41,7 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
     pairs : (2, capacity, n), written: each mistake's x_i · x and x_i · d
     n_mistakes : int, mistakes in the block so far
     mistakes : (capacity,) int64, written: positions in the block
-    others, other_weights : (capacity, k) int64 and float64, written: the nearest others and 1/N
+    others, other_weights : (capacity, k) int64 and float64, written: the nearest others and w/N
     tracking : bool, whether to update `bounds`
     bounds : (n,), changed in place: lower bounds of the margins
     scores, best, nearest, vectors, extremes : scratch arrays
@@ -49,7 +49,7 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
         as in `lower_bounds`
     """
     (norm, symmetric, sizes, original, segments, reach, spans, group, targets, target_weights,
-     max_inverse, min_inverse, n_others) = problem  # fmt: skip
+     row_weights, max_inverse, min_inverse, n_others) = problem  # fmt: skip
     k, p = targets.shape[1], X.shape[1]
     sides = 2 if symmetric else 1
     single = block.itemsize == 4
@@ -79,8 +79,8 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
             certain = abs(near - far) > 2 * k * slack  # false on overflow in single precision
             certain = certain and (near > far or n_found <= k or best[k - 1] - best[k] > 2 * slack)
             if not certain:
-                _write_query(queries, at, X, row, rows, targets, target_weights, sides, n_mistakes,
-                             mistakes, others, other_weights, vectors)  # fmt: skip
+                _write_query(queries, at, X, row, rows, targets, target_weights, row_weights, sides,
+                             n_mistakes, mistakes, others, other_weights, vectors)  # fmt: skip
                 lowest = best[k - 1] - 2 * slack if n_found >= k else -np.inf
                 near, far, n_found = _exact_margin(
                     vectors, X, row, targets, target_weights, spans, group[row], original, scores,
@@ -93,10 +93,11 @@ def visit_rows(first, rows, places, order, block, queries, X, problem, inner, in
 
         u = n_mistakes
         mistakes[u] = at
-        _list_others(row, nearest, min(n_found, k), norm, sizes, products, u, others,
+        _list_others(row, nearest, min(n_found, k), norm, sizes, products, row_weights, u, others,
                      other_weights)  # fmt: skip
         if gram.shape[0] > 0:
-            _write_pair(gram, row, targets, target_weights, u, others, other_weights, pairs)
+            _write_pair(gram, row, targets, target_weights, row_weights, u, others, other_weights,
+                        pairs)  # fmt: skip
             if tracking:
                 _lower(pairs, u, sides, single, p, segments, reach, group, targets, target_weights,
                        max_inverse, min_inverse, n_others, extremes, bounds)  # fmt: skip
@@ -122,12 +123,12 @@ def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, 
     problem : SilaProblem
     inner : (n, n), xᵀy; for Dice a row of zeros
     mistakes : (n,) int64, written: positions in the order
-    others, other_weights : (n, k) int64 and float64, written: the nearest others and 1/N
+    others, other_weights : (n, k) int64 and float64, written: the nearest others and w/N
     query, scores, best, nearest : scratch arrays
         (2, n_features), (n,) and (k,) float64, and (k,) int64
     """
-    (norm, symmetric, sizes, original, _, _, spans, group, targets, target_weights, _, _,
-     _) = problem  # fmt: skip
+    (norm, symmetric, sizes, original, _, _, spans, group, targets, target_weights, row_weights, _,
+     _, _) = problem  # fmt: skip
     p, n = columns.shape
     k = targets.shape[1]
     x, product = query[0], query[1]
@@ -152,14 +153,15 @@ def visit_each(order, columns, A, weighted, n_visits, diagonal, problem, inner, 
         if near - far > 0:
             continue
         mistakes[u] = at
-        _list_others(row, nearest, n_found, norm, sizes, products, u, others,
+        _list_others(row, nearest, n_found, norm, sizes, products, row_weights, u, others,
                      other_weights)  # fmt: skip
-        # d = Σ y/N − Σ z/N
+        # d = w (Σ y/N − Σ z/N)
         for f in range(p):
             product[f] = 0.0
             for t in range(k):
                 towards, away = columns[f, targets[row, t]], columns[f, others[u, t]]
-                product[f] += target_weights[row, t] * towards - other_weights[u, t] * away
+                pull = row_weights[row] * target_weights[row, t]
+                product[f] += pull * towards - other_weights[u, t] * away
         _update(x, product, diagonal, symmetric, n_visits + at, A, weighted)
         u += 1
     return u
@@ -178,7 +180,7 @@ def lower_bounds(pairs, which, problem, n_features, extremes, bounds):
     extremes : (4, at least n_segments and n_groups) float64, a scratch array
     bounds : (n,), changed in place
     """
-    (_, symmetric, _, _, segments, reach, _, group, targets, target_weights, max_inverse,
+    (_, symmetric, _, _, segments, reach, _, group, targets, target_weights, _, max_inverse,
      min_inverse, n_others) = problem  # fmt: skip
     _lower(pairs, which, 2 if symmetric else 1, pairs.itemsize == 4, n_features, segments, reach,
            group, targets, target_weights, max_inverse, min_inverse, n_others, extremes,
@@ -330,12 +332,12 @@ def _sum_of_targets(scores, row, targets, target_weights):
 
 
 @helper
-def _list_others(row, nearest, n_found, norm, sizes, products, u, others, weights):
-    """Write the nearest others and their 1/N; weight 0 for missing ones."""
+def _list_others(row, nearest, n_found, norm, sizes, products, row_weights, u, others, weights):
+    """Write the nearest others and their w/N, with w of the row; weight 0 for missing ones."""
     for t in range(others.shape[1]):
         j = nearest[t] if t < n_found else 0
         others[u, t] = j
-        weights[u, t] = 1.0 if t < n_found else 0.0
+        weights[u, t] = row_weights[row] if t < n_found else 0.0
         if norm > 0:
             weights[u, t] *= _inverse(sizes[row] + sizes[j] - products[j])
 
@@ -350,8 +352,8 @@ def _dot(X, i, Y, j):
 
 
 @helper
-def _write_query(queries, at, X, row, rows, targets, target_weights, sides, n_mistakes, mistakes,
-                 others, other_weights, vectors):  # fmt: skip
+def _write_query(queries, at, X, row, rows, targets, target_weights, row_weights, sides, n_mistakes,
+                 mistakes, others, other_weights, vectors):  # fmt: skip
     """Write xᵀA with the updates of the block's mistakes, in double precision."""
     p = X.shape[1]
     for f in range(p):
@@ -362,7 +364,7 @@ def _write_query(queries, at, X, row, rows, targets, target_weights, sides, n_mi
             vectors[1, f] = 0.0
         for t in range(targets.shape[1]):
             towards, away = targets[cause, t], others[u, t]
-            plus, minus = target_weights[cause, t], other_weights[u, t]
+            plus, minus = row_weights[cause] * target_weights[cause, t], other_weights[u, t]
             for f in range(p):
                 vectors[1, f] += plus * X[towards, f] - minus * X[away, f]
         alike = _dot(X, row, X, cause)
@@ -396,7 +398,8 @@ def _exact_margin(vectors, X, row, targets, target_weights, spans, group, origin
 
 
 @helper
-def _write_pair(gram, row, targets, target_weights, u, others, other_weights, pairs):
+def _write_pair(gram, row, targets, target_weights, row_weights, u, others, other_weights,
+                pairs):  # fmt: skip
     """Write x_i · x and x_i · d of every row, for a mistake at `row`."""
     k, n = targets.shape[1], gram.shape[0]
     for j in range(n):
@@ -404,7 +407,8 @@ def _write_pair(gram, row, targets, target_weights, u, others, other_weights, pa
         pairs[1, u, j] = 0.0
     for t in range(2 * k):
         source = targets[row, t] if t < k else others[u, t - k]
-        weight = gram.dtype.type(target_weights[row, t] if t < k else -other_weights[u, t - k])
+        weight = row_weights[row] * target_weights[row, t] if t < k else -other_weights[u, t - k]
+        weight = gram.dtype.type(weight)
         if weight != 0:
             for j in range(n):
                 pairs[1, u, j] += weight * gram[source, j]

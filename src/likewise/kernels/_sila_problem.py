@@ -25,6 +25,8 @@ class SilaProblem(NamedTuple):
     group : (n,) int64
     targets, target_weights : (n, k) int64 and float64
         Weight 1/N; 0 for a missing target.
+    row_weights : (n,)
+        Factor of the updates of each row, at most 1.
     max_inverse, min_inverse : (n,)
         Bounds of 1/N over a row's others.
     n_others : (n,) int64
@@ -41,6 +43,7 @@ class SilaProblem(NamedTuple):
     group: np.ndarray
     targets: np.ndarray
     target_weights: np.ndarray
+    row_weights: np.ndarray
     max_inverse: np.ndarray
     min_inverse: np.ndarray
     n_others: np.ndarray

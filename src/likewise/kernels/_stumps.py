@@ -10,82 +10,6 @@ import numpy as np
 from likewise.kernels._jit import helper, kernel
 
 
-@kernel
-def draw_pairs(labels, weights, first_random, second_random, cumulative, firsts, seconds):
-    """Draw x′ by weight, and x″ by weight among the other classes.
-
-    Parameters
-    ----------
-    labels : (n,) int64, ascending, of at least two classes
-    weights : (n,) float64
-    first_random, second_random : (n_pairs,) float64, random numbers in [0, 1)
-    cumulative : (n + 1,) float64, written: total weight of the examples before each
-    firsts, seconds : (n_pairs,) int64, written
-    """
-    n = labels.shape[0]
-    cumulative[0] = 0.0
-    for i in range(n):
-        cumulative[i + 1] = cumulative[i] + weights[i]
-    for m in range(firsts.shape[0]):
-        first = min(_n_up_to(cumulative, first_random[m] * cumulative[n]), n) - 1
-        start, stop = _n_up_to(labels, labels[first] - 1), _n_up_to(labels, labels[first])
-        # position among the weights of the other classes, shifted past the class of x′
-        own = cumulative[stop] - cumulative[start]
-        at = second_random[m] * (cumulative[n] - own)
-        second = min(_n_up_to(cumulative, at if at < cumulative[start] else at + own), n) - 1
-        # rounding, or classes without weight, can still give the class of x′
-        if labels[second] == labels[first]:
-            second = stop if stop < n else start - 1
-        firsts[m] = first
-        seconds[m] = second
-
-
-@helper
-def _n_up_to(values, limit):
-    """Return the number of ascending values that are at most `limit`."""
-    low, high = 0, values.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] <= limit:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@kernel
-def gather_weights(members, targets, weights, own_targets, wide, own, whole):
-    """Write the targets and weights of some examples, and the sums of their weights.
-
-    `wide` may have more columns than there are labels; they are set to 0 and do not change Z. With
-    full vectors the loops are faster.
-
-    Parameters
-    ----------
-    members : (n,) int64, example numbers
-    targets : (n_all,) int64
-    weights : (n_all, n_labels) float64
-    own_targets : (n,) int64, written
-    wide : (n, width) float64, written
-    own : (n,), written: the weight of each example for its target; 0 without a target
-    whole : (2, width), zeros, written: total weight of the positives, and of all
-    """
-    n_labels = weights.shape[1]
-    for k in range(members.shape[0]):
-        i = members[k]
-        target = targets[i]
-        own_targets[k] = target
-        own[k] = 0.0
-        if target >= 0:
-            own[k] = weights[i, target]
-            whole[0, target] += own[k]
-        for c in range(n_labels):
-            wide[k, c] = weights[i, c]
-            whole[1, c] += weights[i, c]
-        for c in range(n_labels, wide.shape[1]):
-            wide[k, c] = 0.0
-
-
 @helper
 def _gaps(columns, first, second, rows, out):
     """Write f of every row into `out`; return its minimum and maximum."""
@@ -263,32 +187,16 @@ def search_zero(columns, firsts, seconds, rows, targets, weights, own, z):
 
 
 @kernel
-def leaf_weights(leaves, targets, weights, positive, total):
-    """Sum the weights of the positives, and of all, in each leaf.
-
-    Parameters
-    ----------
-    leaves : (n,) int64
-    positive, total : (n_leaves, n_labels), zeros, written
-    """
-    for i in range(leaves.shape[0]):
-        leaf = leaves[i]
-        for c in range(weights.shape[1]):
-            total[leaf, c] += weights[i, c]
-        if targets[i] >= 0:
-            positive[leaf, targets[i]] += weights[i, targets[i]]
-
-
-@kernel
-def reweigh(leaves, targets, outputs, weights, scores, masses, factors):
+def reweigh(leaves, targets, importances, outputs, weights, scores, masses, factors):
     """Multiply each weight by exp(−Y h) and normalize the weights to sum to 1; add h to the scores.
 
-    Returns the normalizer Z = Σ w exp(−Y h), and the number of misclassified examples: by the
-    highest score or, with a single label, by its sign.
+    Returns the normalizer Z = Σ w exp(−Y h), and the importance of the misclassified examples: by
+    the highest score or, with a single label, by its sign.
 
     Parameters
     ----------
     leaves : (n,) int64
+    importances : (n,), the weights that the user gave
     outputs : (n_leaves, n_labels), h
     weights, scores : (n, n_labels), changed
     masses : (n,), written: the sum of each example's weights
@@ -301,7 +209,7 @@ def reweigh(leaves, targets, outputs, weights, scores, masses, factors):
             for_positive[leaf, c] = np.exp(-outputs[leaf, c])
             for_negative[leaf, c] = np.exp(outputs[leaf, c])
     normalizer = 0.0
-    n_wrong = 0
+    wrong = 0.0
     for i in range(n):
         leaf, own = leaves[i], targets[i]
         mass = 0.0
@@ -315,11 +223,11 @@ def reweigh(leaves, targets, outputs, weights, scores, masses, factors):
         masses[i] = mass
         normalizer += mass
         if n_labels == 1:
-            n_wrong += (scores[i, 0] > 0) != (own == 0)
+            wrong += importances[i] * ((scores[i, 0] > 0) != (own == 0))
         else:
-            n_wrong += best != own
+            wrong += importances[i] * (best != own)
     for i in range(n):
         masses[i] /= normalizer
         for c in range(n_labels):
             weights[i, c] /= normalizer
-    return normalizer, n_wrong
+    return normalizer, wrong

@@ -49,8 +49,8 @@ def sum_trees(distances, firsts, seconds, thresholds, outputs, scores):
 
 
 @kernel
-def add_staged_losses(leaves, outputs, classes, scales, wrong, losses):
-    """Add the number of misclassified examples and the log-loss of scaled scores of each round.
+def add_staged_losses(leaves, outputs, classes, importances, scales, wrong, losses):
+    """Add the importance of misclassified examples and their weighted log-loss at each round.
 
     Class probabilities are proportional to exp(scale · F); with a single label, F of the two
     classes is −F and F.
@@ -60,6 +60,7 @@ def add_staged_losses(leaves, outputs, classes, scales, wrong, losses):
     leaves : (n, n_trees) int64
     outputs : (n_trees, n_leaves, n_labels)
     classes : (n,) int64
+    importances : (n,), weights of the examples
     scales : (n_scales,)
     wrong : (n_trees,), added to
     losses : (n_trees, n_scales), added to
@@ -82,9 +83,10 @@ def add_staged_losses(leaves, outputs, classes, scales, wrong, losses):
             for c in range(1, F.shape[0]):
                 if F[c] > F[best]:
                     best = c
-            wrong[t] += best != own
+            wrong[t] += importances[i] * (best != own)
             for k in range(scales.shape[0]):
                 total = 0.0
                 for c in range(F.shape[0]):
                     total += np.exp(scales[k] * (F[c] - F[best]))
-                losses[t, k] += np.log(total) - scales[k] * (F[own] - F[best])
+                loss = np.log(total) - scales[k] * (F[own] - F[best])
+                losses[t, k] += importances[i] * loss

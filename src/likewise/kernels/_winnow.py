@@ -21,7 +21,7 @@ _MIN_SUM, _MAX_SUM = 1e-250, 1e250  # sums within this range had no underflow or
 
 
 @kernel
-def winnow_pass_dense(X, columns, signs, rate, margin, bias, logs, differences, totals):
+def winnow_pass_dense(X, columns, signs, rates, margin, bias, logs, differences, totals):
     """Learn from dense rows in one pass; return the number of mistakes.
 
     Parameters
@@ -29,7 +29,8 @@ def winnow_pass_dense(X, columns, signs, rate, margin, bias, logs, differences, 
     X : (n_rows, n_columns)
     columns : (n_columns,) int64, 0 to n_columns − 1
     signs : (n_rows,) float64, the labels as ±1
-    rate : float, change of the logarithms at a mistake, times the feature
+    rates : (n_rows,) float64, change of the logarithms at a mistake, times the feature; rows with a
+        rate of 0 are skipped
     margin : float, a mistake has y·s of at most this, with s as in `winnow_scores_dense`
     bias : float, 1 or 0
     logs : (n_columns + 1,) float64, changed in place
@@ -45,15 +46,17 @@ def winnow_pass_dense(X, columns, signs, rate, margin, bias, logs, differences, 
             total += abs(X[i, j]) * totals[j]
         if not _MIN_SUM < total < _MAX_SUM:
             difference, total = _scaled_sums(X[i], columns, bias, logs)
-        if signs[i] * difference <= (margin + _ROUNDING) * total:
+        if rates[i] > 0 and signs[i] * difference <= (margin + _ROUNDING) * total:
             mistakes += 1
-            change = rate * signs[i]
+            change = rates[i] * signs[i]
             unit = _update(X[i], columns, change, bias, unit, logs, differences, totals)
     return mistakes
 
 
 @kernel
-def winnow_pass_sparse(data, indices, indptr, signs, rate, margin, bias, logs, differences, totals):
+def winnow_pass_sparse(
+    data, indices, indptr, signs, rates, margin, bias, logs, differences, totals
+):
     """Learn from CSR rows in one pass; the rest as in `winnow_pass_dense`."""
     last = logs.shape[0] - 1
     unit = _rescale(logs, differences, totals)
@@ -66,9 +69,9 @@ def winnow_pass_sparse(data, indices, indptr, signs, rate, margin, bias, logs, d
         values, columns = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
         if not _MIN_SUM < total < _MAX_SUM:
             difference, total = _scaled_sums(values, columns, bias, logs)
-        if signs[i] * difference <= (margin + _ROUNDING) * total:
+        if rates[i] > 0 and signs[i] * difference <= (margin + _ROUNDING) * total:
             mistakes += 1
-            change = rate * signs[i]
+            change = rates[i] * signs[i]
             unit = _update(values, columns, change, bias, unit, logs, differences, totals)
     return mistakes
 

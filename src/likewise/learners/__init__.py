@@ -3,6 +3,7 @@
 from likewise.learners.lmnn import LMNN
 from likewise.learners.nca import MLKR, NCA
 from likewise.learners.online import AROMA, OASIS, DiagonalState, FactoredState, OasisState
+from likewise.learners.rca import RCA
 from likewise.learners.ridge import RidgeBelief, RidgeSimilarity
 from likewise.learners.sila import SiLA
 from likewise.learners.validation._gate import MIN_GAIN_IN_ERRORS, MIN_QUERIES, Outcome, judge
@@ -16,6 +17,7 @@ __all__ = [
     "MLKR",
     "NCA",
     "OASIS",
+    "RCA",
     "DiagonalState",
     "FactoredState",
     "HeldOutRelevance",

@@ -4,7 +4,12 @@ from likewise._validation import as_objects
 from likewise.similarities._base import Foldable, Metric, PreparedItems, Similarity
 from likewise.similarities._bilinear import Bilinear
 from likewise.similarities._blocks import Distance
-from likewise.similarities._columns import DissimilarityColumns, dissimilarities, exact_scores
+from likewise.similarities._columns import (
+    DissimilarityColumns,
+    dissimilarities,
+    exact_scores,
+    scores_to_dissimilarities,
+)
 from likewise.similarities._convert import (
     as_similarity,
     from_callable,
@@ -13,6 +18,7 @@ from likewise.similarities._convert import (
 )
 from likewise.similarities._explanation import Explanation, Term
 from likewise.similarities._function import Function
+from likewise.similarities._kernel import kernel_means
 from likewise.similarities._mahalanobis import Mahalanobis
 from likewise.similarities._matches import Matches
 from likewise.similarities._offsets import ItemOffsets, check_item_ids, with_rows
@@ -76,6 +82,7 @@ __all__ = [
     "inverse_lengths",
     "items_in_block",
     "join_columns",
+    "kernel_means",
     "lengths",
     "map_rows",
     "merge_best",
@@ -83,6 +90,7 @@ __all__ = [
     "products",
     "ratio",
     "rounding_bound",
+    "scores_to_dissimilarities",
     "set_input_tags",
     "similarity_among",
     "sort_best",

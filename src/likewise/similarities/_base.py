@@ -102,7 +102,8 @@ class Similarity(ABC):
         ----------
         q, p : one row each
         query_names, item_names : sequences of str, optional
-            Names of the features on either side.
+            Names of the features on either side; by default those of the columns, where rows are
+            frames or named rows of one.
         top : int or None, default=10
             Number of strongest terms to list; None for all.
 

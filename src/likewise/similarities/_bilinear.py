@@ -23,6 +23,7 @@ from likewise.similarities._products import (
     steady_products,
 )
 from likewise.similarities._rows import (
+    column_names,
     common_dtype,
     described,
     frozen_map,
@@ -133,6 +134,8 @@ class Bilinear(Foldable):
 
         Parameters as in `Similarity.explain`.
         """
+        query_names = column_names(q) if query_names is None else query_names
+        item_names = column_names(p) if item_names is None else item_names
         q, p = self._check(*one_row_each(q, p))
         names = (
             Names(query_names, "query_names", q.shape[1]),

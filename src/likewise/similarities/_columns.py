@@ -27,7 +27,12 @@ def exact_scores(similarity: Similarity, Q: Any, P: Any) -> np.ndarray:
 
 def dissimilarities(similarity: Similarity, Q: Any, P: Any) -> np.ndarray:
     """Return the dissimilarity of every query and item, as an (n_queries, n_items) array."""
-    return np.asarray(similarity._dissimilarity(exact_scores(similarity, Q, P)))
+    return scores_to_dissimilarities(similarity, exact_scores(similarity, Q, P))
+
+
+def scores_to_dissimilarities(similarity: Similarity, scores: np.ndarray) -> np.ndarray:
+    """Return the dissimilarities that belong to scores of this similarity."""
+    return np.asarray(similarity._dissimilarity(scores))
 
 
 class DissimilarityColumns:

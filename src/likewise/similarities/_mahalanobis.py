@@ -12,6 +12,7 @@ from likewise.similarities._base import Foldable, Metric, PreparedItems
 from likewise.similarities._explanation import Explanation, Names, strongest
 from likewise.similarities._products import ProductItems, ProductScorer, steady_map
 from likewise.similarities._rows import (
+    column_names,
     common_dtype,
     described,
     frozen_map,
@@ -89,6 +90,7 @@ class Mahalanobis(Foldable):
 
         Both orders of a pair form one term. Parameters as in `Similarity.explain`.
         """
+        query_names = column_names(q) if query_names is None else query_names
         q, p = self._check(*one_row_each(q, p))
         names = Names(query_names, "query_names", q.shape[1])
         item_side = names if item_names is None else Names(item_names, "item_names", p.shape[1])

@@ -149,6 +149,15 @@ def one_row_each(q: Any, p: Any) -> tuple[Any, Any]:
     return _as_table(q, "q"), _as_table(p, "p")
 
 
+def column_names(row: Any) -> list[str] | None:
+    """Return the names of the columns of a frame, or of the entries of a named row, or None."""
+    for attribute in ("column_names", "columns", "index"):  # pyarrow; pandas, polars; a series
+        names = getattr(row, attribute, None)
+        if names is not None and not callable(names):
+            return list(names) if all(isinstance(name, str) for name in names) else None
+    return None
+
+
 def _as_table(row: Any, name: str) -> Any:
     if is_sparse(row):
         table = row.reshape(1, -1) if len(row.shape) == 1 else row

@@ -16,11 +16,13 @@ from likewise.supervision._triplets import (
     COLUMNS,
     WEIGHT,
     TripletStream,
+    check_sample_weight,
     check_triplet_rows,
     check_triplets,
     check_weights,
     read_file,
     triplets_of,
+    weighted_rows,
 )
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "TripletStream",
     "best_of_class",
     "check_relevance",
+    "check_sample_weight",
     "check_targets",
     "check_triplet_rows",
     "check_triplets",
@@ -46,5 +49,6 @@ __all__ = [
     "target_neighbors",
     "targets_of",
     "triplets_of",
+    "weighted_rows",
     "weights_at",
 ]

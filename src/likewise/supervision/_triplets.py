@@ -72,23 +72,56 @@ def check_row_numbers(
     return array.astype(np.int64)
 
 
-def check_weights(weights: Any, triplets: Any, name: str = "triplets") -> np.ndarray:
-    """Return a finite nonnegative weight for each triplet; ones if `weights` is None."""
+def check_weights(
+    weights: Any, rows: Any, name: str = "triplets", *, argument: str = "weights"
+) -> np.ndarray:
+    """Return a finite nonnegative weight for each row; ones if `weights` is None.
+
+    Parameters
+    ----------
+    weights : array of shape (n_rows,) or None
+    rows : triplets, or anything else that the weights belong to
+    name, argument : str
+        Names of the rows and of the weights in errors.
+    """
     if weights is None:
-        return np.ones(len(triplets))
+        return np.ones(n_rows(rows))
     array = np.asarray(weights)
     if array.dtype.kind not in "fiub":
-        raise TypeError(f"weights must be numbers, but {array.dtype} was given.")
+        raise TypeError(f"{argument} must be numbers, but {array.dtype} was given.")
     if array.ndim != 1:
-        raise ValueError(f"weights must be 1-D, one per triplet, but {array.ndim}-D was given.")
-    check_same_length(triplets, name, array, "weights")
+        raise ValueError(
+            f"{argument} must be 1-D, one for each row of {name}, but {array.ndim}-D was given."
+        )
+    check_same_length(rows, name, array, argument)
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if len(wrong):
         raise ValueError(
-            f"weights must be finite and not negative, but weights[{wrong[0]}] is "
+            f"{argument} must be finite and not negative, but {argument}[{wrong[0]}] is "
             f"{array[wrong[0]]}."
         )
     return array.astype(np.float64)
+
+
+def check_sample_weight(sample_weight: Any, y: Any) -> np.ndarray:
+    """Return the weights of labeled rows, not all zero; ones if `sample_weight` is None."""
+    weights = check_weights(sample_weight, y, "y", argument="sample_weight")
+    if not weights.any():
+        raise ValueError("sample_weight must be above zero for at least one row.")
+    return weights
+
+
+def weighted_rows(sample_weight: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the numbers of the rows of positive weight, and their weights, of mean 1.
+
+    Only the ratios of the weights matter: they are None if all of them are equal.
+    """
+    weights = check_weights(sample_weight, y, "y", argument="sample_weight")
+    rows = np.flatnonzero(weights)
+    if sample_weight is not None and len(rows) < 2:
+        raise ValueError("sample_weight must be above zero for at least two rows.")
+    weights = weights[rows]
+    return rows, None if (weights == weights[0]).all() else weights / weights.mean()
 
 
 class TripletStream:

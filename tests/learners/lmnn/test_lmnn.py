@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from tests.oracles import energy
@@ -218,3 +219,59 @@ def test_rows_the_energy_rule_and_the_learner_agree(rows, n_components):
     tests = X + 0.3
     found, expected = (each.fit(X, y).predict_proba(tests) for each in (whole, apart))
     assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("scale", [lambda X: X, StandardScaler().fit_transform])
+def test_the_defaults_converge_on_correlated_features(scale):
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    lmnn = lw.LMNN().fit(scale(X), y)  # a warning would be an error
+    assert lmnn.n_iter_ < 100
+    assert lmnn.duality_gap_ < 0.01
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_are_learned_from_as_dense_ones(rng, dtype):
+    X, y = rng.normal(size=(60, 5)).astype(dtype), np.arange(60) % 3
+    X[rng.random(X.shape) < 0.5] = 0
+    dense, sparse = lw.LMNN().fit(X, y), lw.LMNN().fit(csr_array(X), y)
+    assert sparse.components_.dtype == dtype
+    assert_array_equal(sparse.components_, dense.components_)
+    assert_allclose(sparse.transform(csr_array(X)), dense.transform(X), rtol=1e-5, atol=1e-6)
+    triplets = [[0, 3, 1], [1, 4, 2]]
+    assert_array_equal(
+        lw.LMNN().fit_triplets(triplets, csr_array(X)).components_,
+        lw.LMNN().fit_triplets(triplets, X).components_,
+    )
+
+
+def test_sparse_rows_that_are_too_wide_are_refused():
+    with pytest.raises(ValueError, match=r"2001 features.* limit is 2000.* as by TruncatedSVD"):
+        lw.LMNN().fit(csr_array((4, 2001)), [0, 0, 1, 1])
+
+
+def test_the_weighted_objective_is_the_printed_one_and_near_its_optimum(rows, rng):
+    X, y = rows
+    weights = rng.choice([0.2, 1.0, 5.0], len(y))
+    lmnn = LMNN().fit(X, y, sample_weight=weights)
+    parts = oracle.label_triplets(y, euclidean_targets(X, y, 2))
+    relative = weights / weights.mean()
+    expected = oracle.objective(lmnn.components_, X, *parts, 1.0, weights=relative)
+    assert_allclose(lmnn.objective_, expected, rtol=1e-9)
+    assert lmnn.duality_gap_ < 0.01
+    plain = LMNN().fit(X, y)
+    assert expected < oracle.objective(plain.components_, X, *parts, 1.0, weights=relative)
+
+
+def test_given_targets_of_weight_zero_are_missing_targets(rows):
+    X, y = rows
+    targets = euclidean_targets(X, y, 2)
+    weights = np.ones(len(y))
+    weights[[3, 10]] = 0
+    kept = np.flatnonzero(weights)
+    number = np.full(len(y), -1)
+    number[kept] = np.arange(len(kept))
+    found = LMNN().fit(X, y, targets, sample_weight=weights)
+    expected = LMNN().fit(X[kept], y[kept], np.where(targets < 0, -1, number[targets])[kept])
+    assert_array_equal(found.components_, expected.components_)

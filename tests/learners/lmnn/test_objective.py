@@ -1,5 +1,7 @@
 """The cost of margins over a map, its gradient, and the search for impostors."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -30,8 +32,8 @@ def oracle_targets(X, labels, k):
     return energy.targets(energy.squared_distances(X, X), labels, k)
 
 
-def ready(X, labels, targets, c, L):
-    margins = Margins(X, np.arange(len(X)), targets, c)
+def ready(X, labels, targets, c, L, weights=None):
+    margins = Margins(X, np.arange(len(X)), targets, c, weights)
     search = ImpostorSearch(margins, labels, None)
     search.renew(L)
     return margins, search
@@ -61,10 +63,29 @@ def test_the_smoothed_cost_and_its_gradient_are_the_printed_ones(rng, c, width):
         assert_allclose(slope, oracle.gradient(L, X, *parts, c, width), rtol=1e-10, atol=1e-9)
 
 
-def test_the_gradient_is_the_slope_in_every_direction(rng):
+@pytest.mark.parametrize("n_components", [4, 1])
+def test_weights_multiply_pairs_by_one_row_and_triplets_by_two(rng, n_components):
+    X, labels, targets = make_problem(rng)
+    parts, weights = oracle.label_triplets(labels, targets), rng.choice([0.1, 1.0, 4.0], len(X))
+    L = 0.5 * rng.normal(size=(n_components, 4))
+    margins, search = ready(X, labels, targets, 0.7, L, weights)
+    plain = oracle.objective(L, X, *parts, 0.7, weights=weights)
+    assert_allclose(search.renew(L), plain, rtol=1e-12)
+    value, slope = margins.cost_and_gradient(L, 0.3)
+    assert_allclose(value, oracle.objective(L, X, *parts, 0.7, 0.3, weights), rtol=1e-12)
+    assert_allclose(slope, oracle.gradient(L, X, *parts, 0.7, 0.3, weights), rtol=1e-10, atol=1e-9)
+    pull, _, total = margins.dual(L, 0.3)
+    expected = sum(weights[i] * oracle.outer(X, i, j) for i, j in parts[0])
+    assert_allclose(pull, expected, rtol=1e-10, atol=1e-9)
+    assert 0 < total <= 0.7 * sum(weights[i] * weights[n] for i, _, n in parts[1])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gradient_is_the_slope_in_every_direction(rng, weighted):
     X, labels, targets = make_problem(rng)
     L, step = 0.5 * rng.normal(size=(3, 4)), 1e-6
-    margins, _ = ready(X, labels, targets, 7.0, L)
+    weights = rng.random(len(X)) if weighted else None
+    margins, _ = ready(X, labels, targets, 7.0, L, weights)
     found = margins.cost_and_gradient(L, 0.3)[1]
     for at in np.ndindex(*L.shape):
         moved = np.zeros_like(L)
@@ -170,6 +191,11 @@ def test_the_scale_is_the_cheapest(rng):
         scale = ready(X, labels, targets, 0.2, L)[1].best_scale(L)
         cost = [oracle.objective(L * np.sqrt(scale * f), X, *parts, 0.2) for f in (1, 0.7, 1.4)]
         assert cost[0] <= min(cost[1:])
+
+
+def test_the_size_of_margins_includes_their_arrays(rng):
+    margins = Margins(rng.normal(size=(1000, 10)), np.arange(1000), np.full((1000, 3), 1), 1.0)
+    assert sys.getsizeof(margins) > margins.X.nbytes + 1000 * 8
 
 
 def test_given_impostors_stay(rng):

@@ -15,16 +15,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.contracts import cases, checks
+from tests.contracts.sample_weights import EQUAL_ROWS_ARE_NEIGHBORS
 
 import likewise as lw
 from likewise.exceptions import InterruptedWarning
 from likewise.learners.nca import _optimizer
-
-# A row of weight 2 is not two rows: each of two is the other's nearest neighbor.
-_TWINS = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "two equal rows are neighbors"
-    for kind in ("dense", "sparse")
-}
 
 
 @pytest.fixture
@@ -49,7 +44,8 @@ def usual_handler():
 
 
 @parametrize_with_checks(
-    [lw.NCA(max_iter=20), lw.MLKR(max_iter=20)], expected_failed_checks=lambda estimator: _TWINS
+    [lw.NCA(max_iter=20), lw.MLKR(max_iter=20)],
+    expected_failed_checks=lambda estimator: EQUAL_ROWS_ARE_NEIGHBORS,
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -144,12 +140,16 @@ def test_an_unknown_objective_is_refused(rows):
         (lambda X, y: (X, y[:-1]), ValueError, "inconsistent numbers of samples"),
         (lambda X, y: (X, np.full(45, "ash")), ValueError, "y has one class, ash; at least two"),
         (lambda X, y: (X, np.arange(45)), ValueError, "y has a single row of each class"),
-        (lambda X, y: (X, X[:, 0]), ValueError, "Unknown label type"),
+        (lambda X, y: (X, X[:, 0]), ValueError, "y is continuous"),
         (lambda X, y: (X[:1], y[:1]), ValueError, "minimum of 2 is required"),
         (lambda X, y: (X, None), ValueError, "requires y"),
         (lambda X, y: (X, y, np.zeros(45)), ValueError, "above zero for at least two rows"),
-        (lambda X, y: (X, y, np.ones(3)), ValueError, "y has 45 rows and weights has 3"),
-        (lambda X, y: (X, y, -np.ones(45)), ValueError, "weights must be finite and not negative"),
+        (lambda X, y: (X, y, np.ones(3)), ValueError, "y has 45 rows and sample_weight has 3"),
+        (
+            lambda X, y: (X, y, -np.ones(45)),
+            ValueError,
+            "sample_weight must be finite and not",
+        ),
         (lambda X, y: (X, y, (y == "ash") * 1.0), ValueError, "y has one class, ash"),
     ],
 )

@@ -12,7 +12,9 @@ from sklearn.datasets import load_digits
 
 import likewise as lw
 from likewise import kernels
+from likewise._threads import slices
 from likewise.exceptions import InterruptedWarning
+from likewise.learners.online._early_stopping import check_intervals
 from likewise.supervision import LabelTriplets, RelevanceTriplets
 
 LEARNERS = {
@@ -180,15 +182,26 @@ def test_rows_of_any_container_are_the_same_rows(make, rng, kind):
 
 
 @each_learner
-def test_rows_of_no_weight_are_never_learned_from(make, labelled):
+def test_the_weight_of_a_row_is_that_of_its_triplets(make, labelled):
     X, y = labelled
-    odd = X.copy()
-    odd[::2] *= -1
+    weights = 0.5 + np.arange(400) % 3
+    options = {"random_state": 0, "n_triplets": 3000, "dtype": "float64"}
+    model = make(early_stopping=False, **options).fit(X, y, weights)
+    blocks, rng = [], model._generator(0)
+    for n in check_intervals(3000):
+        blocks += [LabelTriplets(y).draw(b.stop - b.start, rng) for b in slices(n, 1024)]
+    triplets = np.concatenate(blocks)
+    relative = (weights / weights.mean())[triplets[:, 0]]
+    expected = make(**options).fit_triplets(triplets, X, weights=relative)
+    assert_allclose(model.similarity_.W, expected.similarity_.W, atol=1e-10)
+
+
+@each_learner
+def test_weights_are_those_of_the_first_call_of_partial_fit_too(make, labelled):
+    X, y = labelled
     weights = np.arange(400) % 2.0
-    model = make(random_state=0, n_triplets=3000, early_stopping=False)
-    assert model.fit(X, y, np.zeros(400)).n_updates_ == 0
-    model.fit(X, y, weights)
-    assert 0 < model.n_updates_ < 0.7 * 3000
+    found = make(random_state=0).partial_fit(X, y, weights).similarity_.W
+    assert_array_equal(make(random_state=0).partial_fit(X[1::2], y[1::2]).similarity_.W, found)
 
 
 @each_learner
@@ -533,11 +546,11 @@ def test_parameters_are_checked_at_every_door(labelled, parameters, error, messa
         (lambda X, y: (np.where(X > 2, np.nan, X), y), "NaN"),
         (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
         (lambda X, y: (X, np.full(400, "ash")), "y has one class"),
-        (lambda X, y: (X, X[:, 0]), "Unknown label type"),
+        (lambda X, y: (X, X[:, 0]), "y is continuous"),
         (lambda X, y: (X[:, 0], y), "Expected 2D array"),
         (lambda X, y: (X, None), "requires y"),
-        (lambda X, y: (X, y, np.ones(3)), "weights has 3"),
-        (lambda X, y: (X, y, -np.ones(400)), "weights must be finite and not negative"),
+        (lambda X, y: (X, y, np.ones(3)), "sample_weight has 3"),
+        (lambda X, y: (X, y, -np.ones(400)), "sample_weight must be finite and not negative"),
     ],
 )
 @pytest.mark.parametrize("door", ["fit", "partial_fit"])

@@ -69,6 +69,16 @@ def test_the_sequence_is_the_plain_one(form, norm, init, rng, way):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("norm", NORMS)
+def test_weights_multiply_the_updates(form, norm, rng, way):
+    X, y = rows_for(norm, rng)
+    weights = rng.choice([1.0, 2.0, 8.0], len(y))
+    for tail in (None, 5):
+        sila = lw.SiLA(form, norm, 2, 4, init="base", tail=tail).fit(X, y, weights)
+        assert_same_sequence(sila, X, y, weights=weights / weights.max())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("norm", NORMS)
 def test_the_matrix_after_every_epoch_is_the_plain_one(form, norm, rng, way):
     X, y = rows_for(norm, rng, n=24, apart=0.3)
     for n_epochs in (1, 2, 3):

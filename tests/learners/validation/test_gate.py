@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import ridge as oracle
 
+import likewise as lw
 from likewise.learners.validation._gate import MIN_GAIN_IN_ERRORS, judge
+from likewise.learners.validation._held_out import HeldOutLabels
 
 
 def values(rng, gains, n=40, spread=0.1):
@@ -87,3 +89,41 @@ def test_a_larger_error_needs_a_larger_gain(rng):
     assert_allclose(
         doubled.outcomes["new"].error, 2 * judge(start, candidates).outcomes["new"].error
     )
+
+
+def test_a_form_whose_precision_at_one_falls_is_not_chosen(rng):
+    """The mean over the whole ranking gains most by the second form, which loses the head."""
+    start = np.tile(rng.uniform(0.2, 0.4, 60), (3, 1))
+    values = np.stack([start + 0.1, start + 0.3])[:, None] + rng.normal(0, 0.01, (2, 1, 3, 60))
+    heads = np.ones((3, 60))
+    heads[2, :6] = 0
+    assert judge(start, values).form == 1
+    verdict = judge(start, values, heads=heads)
+    assert (verdict.form, verdict.passes) == (0, True)
+    heads[1, :6] = 0
+    assert not judge(start, values, heads=heads).passes
+    heads[1:, 0] = [1, 0]  # one of sixty is within the error
+    heads[1:, 1:] = 1
+    assert judge(start, values, heads=heads).form == 1
+
+
+@pytest.mark.parametrize("make", [lw.AROMA, lw.OASIS])
+@pytest.mark.filterwarnings("ignore:.*the start is kept:UserWarning")
+def test_random_labels_pass_in_at_most_five_of_a_hundred_draws(make):
+    n_published = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(100, 10)), rng.integers(0, 3, 100)
+        learner = make(n_triplets=4000, random_state=seed).fit(X, y)
+        n_published += learner.validation_["published"]
+    assert n_published <= 5
+
+
+def test_the_head_is_the_precision_at_one_among_held_out_rows():
+    data = lw.datasets.load("digits")
+    X, y = data.X[:600], data.y[:600]
+    held = HeldOutLabels(X, y, np.arange(400, 600))
+    distances = -(X[400:] @ X[400:].T) / np.outer(*[np.linalg.norm(X[400:], axis=1)] * 2)
+    np.fill_diagonal(distances, np.inf)
+    expected = y[400:][distances.argmin(axis=1)] == y[400:]
+    assert_array_equal(held.head(lw.Bilinear(np.eye(X.shape[1]), norm="cosine")), expected)

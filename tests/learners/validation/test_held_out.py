@@ -130,7 +130,7 @@ def test_held_out_rows_leave_no_trace_in_what_labels_teach(make, rng, monkeypatc
     model = make().fit(X, y)
     assert gained(model) < 0.1
 
-    def rows_that_were_learned_from(y, splits, split, rng):
+    def rows_that_were_learned_from(splits, split, rng):
         return np.flatnonzero(splits != split)[: (splits == split).sum()]
 
     for module in (_base, _cross_validation, _held_out):
@@ -148,10 +148,10 @@ def test_a_ridge_that_learning_starts_from_does_not_know_what_is_held_out(
     single = HoldOut.single
 
     class Noted(lw.RidgeSimilarity):
-        def fit(self, X, y):
+        def fit(self, X, y, sample_weight=None):
             rows = (X[:, None] == Q).all(axis=2).argmax(axis=1)
             known.append(np.column_stack([rows, rows]))
-            return super().fit(X, y)
+            return super().fit(X, y, sample_weight)
 
         def fit_relevance(self, grades, *given, **named):
             known.append(np.argwhere(grades.toarray() > 0))

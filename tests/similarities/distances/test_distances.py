@@ -72,6 +72,41 @@ def test_series_of_several_channels_are_warped(rng):
     assert_allclose(pairwise("dtw", A, B), by_hand(oracle.dtw, A, B), rtol=1e-12)
 
 
+@given(A=series, B=series, window=st.sampled_from([0, 1, 3, 0.0, 0.2, 0.34, 0.5, 1.0]))
+def test_series_are_warped_within_a_window(A, B, window):
+    found = between(distances.SeriesDistance(window), A, B)
+    assert_allclose(found, by_hand(lambda a, b: oracle.dtw(a, b, window), A, B), atol=1e-12)
+    assert_array_equal(between(distances.SeriesDistance(window), B, A), found.T)
+
+
+def test_a_window_as_wide_as_the_series_allows_any_shift(rng):
+    A = [rng.normal(size=n) for n in (30, 7, 100)]
+    for window in (100, 1.0):
+        assert_array_equal(between(distances.SeriesDistance(window), A), pairwise("dtw", A))
+
+
+def test_a_share_of_the_longer_series_is_a_number_of_frames(rng):
+    A, B = [rng.normal(size=100)], [rng.normal(size=90)]
+    share, frames = distances.SeriesDistance(0.29), distances.SeriesDistance(29)
+    assert_array_equal(between(share, A, B), between(frames, A, B))
+    assert between(frames, A, B) < between(distances.SeriesDistance(28), A, B) + 1e-12
+    assert between(distances.SeriesDistance(0), A, B) > pairwise("dtw", A, B)
+
+
+@pytest.mark.parametrize(
+    ("window", "error", "message"),
+    [
+        (-1, ValueError, "window must be at least 0, but -1 was given"),
+        (1.5, ValueError, "window must be at most 1, but 1.5 was given"),
+        (np.nan, ValueError, "window must be finite"),
+        ("0.1", TypeError, "window must be a whole number, but '0.1' was given"),
+    ],
+)
+def test_a_window_is_a_share_or_a_number_of_frames(window, error, message):
+    with pytest.raises(error, match=message):
+        distances.SeriesDistance(window)
+
+
 @given(A=bases, B=bases, mismatch=st.sampled_from([0.5, 3.0]), gap=st.sampled_from([0.75, 2.0]))
 def test_sequences_are_aligned(A, B, mismatch, gap):
     found = between(distances.AlignmentDistance(2.0, mismatch, gap), A, B)
@@ -295,9 +330,7 @@ def test_a_missing_provider_is_named_with_its_extra(name, module, extra, monkeyp
     for loaded in [m for m in sys.modules if m.split(".")[0] == module]:
         monkeypatch.setitem(sys.modules, loaded, None)
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        lw.exceptions.MissingExtraError, match=rf"pip install 'likewise\[{extra}\]'"
-    ):
+    with pytest.raises(lw.exceptions.MissingExtraError, match=rf"pip install '\S+\[{extra}\]'"):
         pairwise(name, ["ac"])
 
 
@@ -327,6 +360,12 @@ def test_a_file_gives_a_distance_back(make, rng, tmp_path):
     similarity = make(X)
     lw.save(similarity, tmp_path / "d")
     assert_array_equal(lw.load(tmp_path / "d").score(X, X), similarity.score(X, X))
+
+
+@pytest.mark.parametrize("window", [None, 2, 0.1])
+def test_a_file_gives_the_window_back(window, tmp_path):
+    lw.save(distances.SeriesDistance(window), tmp_path / "d")
+    assert lw.load(tmp_path / "d").window == window
 
 
 def test_strings_and_series_to_rank_among_are_stored(rng, tmp_path):

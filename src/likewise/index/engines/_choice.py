@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from likewise._installation import install_hint
 from likewise.index.engines._base import MAX_ITEMS_EXACT, EngineKind
 from likewise.index.engines._exact import ExactEngine
 from likewise.index.engines._faiss import FaissEngine
@@ -42,5 +43,5 @@ def choose_engine(engine: str, n_items: int, *, can_fold: bool) -> tuple[EngineK
             return ENGINES[name], f"{n_items:,} items are many, and {name} is installed"
     return ENGINES["exact"], (
         f"neither faiss nor usearch is installed; for {n_items:,} items they would be faster: "
-        "pip install 'likewise[faiss]'"
+        f"{install_hint('faiss')}"
     )

@@ -12,14 +12,11 @@ from likewise.learners.lmnn._impostors import (
     scale_of,
     typical_distance,
 )
-from likewise.learners.lmnn._init import starting_map
 from likewise.learners.lmnn._lmnn import LMNN, LargeMarginProblem, column_scale, standardize
 from likewise.learners.lmnn._objective import Margins
-from likewise.learners.lmnn._optimizer import LBFGS
 
 __all__ = [
     "IMPOSTORS_FOR_SCALE",
-    "LBFGS",
     "LMNN",
     "LargeMarginProblem",
     "Lists",
@@ -33,6 +30,5 @@ __all__ = [
     "rows_for_scale",
     "scale_of",
     "standardize",
-    "starting_map",
     "typical_distance",
 ]

@@ -5,9 +5,10 @@ from functools import partial
 import numpy as np
 
 from likewise._progress import LongWork
+from likewise.learners.linear_map import LBFGS
 from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn._objective import Margins
-from likewise.learners.lmnn._optimizer import LBFGS
+from likewise.learners.lmnn._optimizer import preconditioner_of
 
 # The slopes of the hinge are good dual variables only near a minimum of the smoothed problem, which
 # is easier to find for a smoother hinge: on standardized wine data these two widths, in turn, give
@@ -20,7 +21,7 @@ _TOL = 1e-5
 
 def lower_bound(margins: Margins, search: ImpostorSearch, L: np.ndarray) -> float:
     """Return a lower bound on the global minimum, improved by minimizing from `L`."""
-    L = _full_rank(L)
+    L, preconditioner = _full_rank(L), preconditioner_of(margins)
     best = 0.0
     total = len(_WIDTHS) * _MAX_STEPS
     with LongWork(
@@ -28,7 +29,8 @@ def lower_bound(margins: Margins, search: ImpostorSearch, L: np.ndarray) -> floa
     ) as work:
         for width in _WIDTHS:
             search.renew(L)
-            optimizer = LBFGS(partial(margins.cost_and_gradient, width=width), L)
+            cost = partial(margins.cost_and_gradient, width=width)
+            optimizer = LBFGS(cost, L, preconditioner=preconditioner)
             gain = np.inf
             for _ in range(_MAX_STEPS // _STEPS_BETWEEN_BOUNDS):
                 for _ in range(_STEPS_BETWEEN_BOUNDS):

@@ -4,23 +4,39 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import current_backend, validate_labeled, validate_rows
 from likewise._progress import show_progress
 from likewise._threads import limit_threads, slices
-from likewise._validation import check_classes, check_number, check_whole_number
+from likewise._validation import (
+    FLOATS,
+    check_classes,
+    check_number,
+    check_whole_number,
+    is_sparse,
+)
+from likewise.learners.linear_map import (
+    MahalanobisTransformer,
+    check_n_components,
+    is_constant,
+    starting_map,
+)
 from likewise.learners.lmnn._certificate import lower_bound
 from likewise.learners.lmnn._impostors import ImpostorSearch
-from likewise.learners.lmnn._init import starting_map
 from likewise.learners.lmnn._objective import Margins
 from likewise.learners.lmnn._optimizer import minimize_margins
-from likewise.similarities import Mahalanobis, as_similarity
-from likewise.supervision import check_targets, check_triplets, target_neighbors
+from likewise.similarities import as_similarity
+from likewise.supervision import (
+    check_targets,
+    check_triplets,
+    target_neighbors,
+    weighted_rows,
+)
 
-_FLOATS = [np.float64, np.float32]
+_MAX_SPARSE_FEATURES = 2_000
 _ROWS_PER_BLOCK = 256  # small enough for the cache of a core
 
 
@@ -37,6 +53,7 @@ class LargeMarginProblem(NamedTuple):
         Row numbers; −1 where there are fewer.
     impostors : CSR list of the anchors' impostors, or None where they are searched for
     c : float
+    weights : float array of shape (n_rows,), or None
     """
 
     X: Any
@@ -45,9 +62,10 @@ class LargeMarginProblem(NamedTuple):
     targets: np.ndarray
     impostors: tuple[np.ndarray, np.ndarray] | None
     c: float
+    weights: np.ndarray | None = None
 
 
-class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LMNN(MahalanobisTransformer, BaseEstimator):
     """Linear map under which each row's nearest rows share its label, with a margin.
 
     Minimizes Σ d(i,j) + c Σ [1 + d(i,j) − d(i,l)]₊ over rows i, their target neighbors j (the
@@ -133,27 +151,40 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, target_neighbors: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, target_neighbors: Any = None, sample_weight: Any = None) -> Self:
         """Learn the map from labeled rows.
 
         Parameters
         ----------
-        X : array of shape (n_rows, n_features)
+        X : array or CSR of shape (n_rows, n_features)
+            CSR rows are made dense; up to 2,000 features.
         y : array of shape (n_rows,)
         target_neighbors : int array of shape (n_rows, k), optional
             Row numbers of each row's targets; −1 for a missing target. By default the nearest rows
             of its class in Euclidean distance.
+        sample_weight : array of shape (n_rows,), optional
+            Weights w, of which only the ratios matter. The terms of row i are multiplied by w_i,
+            and those in which it must be farther than row l also by w_l, with w scaled to mean 1.
+            A row of weight zero is left out. The choice of target neighbors does not depend on
+            other weights.
         """
         self._check_parameters()
-        X, y = validate_labeled(self, X, y, dtype=_FLOATS, order="C", ensure_min_samples=2)
+        X = dense_rows(X)
+        X, y = validate_labeled(self, X, y, dtype=FLOATS, order="C", ensure_min_samples=2)
+        targets = target_neighbors
+        if targets is not None:
+            targets = check_targets(targets, check_classes(y)[1])
+        weights = None
+        if sample_weight is not None:
+            X, y, targets, weights = _with_weight(X, y, targets, sample_weight)
         labels = check_classes(y)[1]
-        targets = None if target_neighbors is None else check_targets(target_neighbors, labels)
         start = self._initial_map(X, labels)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             # y instead of class numbers: a warning names the classes
             targets = nearest_targets(X, y, self.n_neighbors) if targets is None else targets
             anchors = np.arange(len(X))
-            self._minimize(LargeMarginProblem(X, labels, anchors, targets, None, self.c), start)
+            problem = LargeMarginProblem(X, labels, anchors, targets, None, self.c, weights)
+            self._minimize(problem, start)
         return self
 
     def fit_triplets(self, triplets: Any, X: Any) -> Self:
@@ -165,10 +196,10 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ----------
         triplets : int array of shape (n_triplets, 3)
             Row numbers (i, j, l).
-        X : array of shape (n_rows, n_features)
+        X : array or CSR, as in `fit`
         """
         self._check_parameters()
-        X = validate_rows(self, X, dtype=_FLOATS, order="C")
+        X = validate_rows(self, dense_rows(X), dtype=FLOATS, order="C")
         triplets = check_triplets(triplets, X, X, ("X", "X"))
         start = self._initial_map(X, None)
         pairs, pair_of = np.unique(triplets[:, :2], axis=0, return_inverse=True)
@@ -180,12 +211,6 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             problem = LargeMarginProblem(X, None, pairs[:, 0], pairs[:, 1:], impostors, self.c)
             self._minimize(problem, start)
         return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the mapped rows; their Euclidean distance is the learned distance."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=_FLOATS, reset=False)
-        return X @ self.components_.T.astype(X.dtype)
 
     @property
     def duality_gap_(self) -> float:
@@ -220,11 +245,7 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             check_whole_number(self.n_jobs, "n_jobs")
 
     def _initial_map(self, X: Any, labels: np.ndarray | None) -> np.ndarray:
-        n_features = X.shape[1]
-        if self.n_components is not None and self.n_components > n_features:
-            raise ValueError(
-                f"n_components is {self.n_components}, but X has only {n_features} features."
-            )
+        check_n_components(self.n_components, X.shape[1])
         last = getattr(self, "components_", None) if self.warm_start else None
         init = self.init if last is None else last
         backend = current_backend()
@@ -249,21 +270,41 @@ class LMNN(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         # for `duality_gap_`, which is computed on demand
         X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.detach()
         self._problem = problem._replace(X=X)
-        self.components_ = (minimum.L / scale).astype(margins.dtype)
-        self.similarity_ = Mahalanobis(self.components_)
+        self._publish_map(minimum.L / scale, margins.dtype)
         self.objective_ = minimum.objective
         self.n_iter_ = minimum.n_iter
         self.history_ = minimum.history
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+def dense_rows(X: Any) -> Any:
+    """Return CSR rows as an array, if they are narrow enough; other rows unchanged."""
+    if not is_sparse(X):
+        return X
+    if X.shape[-1] > _MAX_SPARSE_FEATURES:
+        raise ValueError(
+            f"X is sparse with {X.shape[-1]} features, and LMNN makes it dense, for which the "
+            f"limit is {_MAX_SPARSE_FEATURES}: reduce it first, as by TruncatedSVD."
+        )
+    return X.toarray()
+
+
+def _with_weight(
+    X: np.ndarray, y: np.ndarray, targets: np.ndarray | None, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Return rows, labels, targets and weights without the rows of weight zero."""
+    rows, weights = weighted_rows(sample_weight, y)
+    if len(rows) == len(y):
+        return X, y, targets, weights
+    if current_backend() is not None:
+        raise ValueError(
+            "sample_weight holds zeros, but on a cluster LMNN cannot leave out rows: give it the "
+            "other rows alone."
+        )
+    if targets is not None:
+        number = np.full(len(y) + 1, -1)  # the last for a missing target
+        number[rows] = np.arange(len(rows))
+        targets = number[targets[rows]]
+    return X[rows], y[rows], targets, weights
 
 
 def nearest_targets(X: Any, y: np.ndarray, k: int) -> np.ndarray:
@@ -288,7 +329,8 @@ def _margins_of(problem: LargeMarginProblem) -> tuple[Any, Any, np.ndarray]:
         )
     mean = X.mean(axis=0, dtype=np.float64)
     scale = column_scale(X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0), len(X))
-    margins = Margins(standardize(X, mean, scale), problem.anchors, problem.targets, problem.c)
+    rows = standardize(X, mean, scale)
+    margins = Margins(rows, problem.anchors, problem.targets, problem.c, problem.weights)
     return margins, ImpostorSearch(margins, problem.labels, problem.impostors), scale
 
 
@@ -297,8 +339,7 @@ def column_scale(deviation: np.ndarray, largest: np.ndarray, n_rows: int) -> np.
 
     The deviation of a constant is a rounding error; dividing by it would magnify other errors.
     """
-    rounding = largest * n_rows * np.finfo(np.float64).eps
-    return np.where(deviation <= rounding, 1.0, deviation)
+    return np.where(is_constant(deviation, largest, n_rows), 1.0, deviation)
 
 
 def standardize(X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -44,6 +44,8 @@ class Edges(NamedTuple):
 class Margins:
     """Σ_ij d(i,j) + c Σ_ijl [1 + d(i,j) − d(i,l)]₊ over anchors i, their targets j and impostors l.
 
+    With weights w of the rows, pairs are multiplied by w_i and triplets by w_i w_l.
+
     Work is done in blocks that do not depend on the number of threads, and partial sums are added
     in order, so the results do not depend on it either.
 
@@ -53,11 +55,20 @@ class Margins:
     anchors : (n_anchors,) row numbers, ascending
     targets : (n_anchors, k) row numbers; −1 where there are fewer
     c : float
+    weights : (n_rows,) float64 array, optional
     """
 
-    def __init__(self, X: np.ndarray, anchors: np.ndarray, targets: np.ndarray, c: float) -> None:
+    def __init__(
+        self,
+        X: np.ndarray,
+        anchors: np.ndarray,
+        targets: np.ndarray,
+        c: float,
+        weights: np.ndarray | None = None,
+    ) -> None:
         self.X = X
         self.c = c
+        self._weights = weights
         self._anchors = anchors.astype(np.int64)
         self._present = targets >= 0
         indptr = np.zeros(len(anchors) + 1, np.int64)
@@ -65,16 +76,25 @@ class Margins:
         self._targets = Edges(self._anchors, indptr, targets[self._present].astype(np.int32))
         self.set_impostors(np.zeros(len(anchors) + 1, np.int64), np.empty(0, np.int32))
 
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays: a scheduler moves what it takes for small."""
+        arrays = self.X, *self._targets, *self._impostors
+        return sum(array.nbytes for array in arrays)
+
     def set_impostors(self, indptr: np.ndarray, impostors: np.ndarray) -> None:
         """Set the potential impostors of each anchor, as CSR lists."""
         self._impostors = Edges(self._anchors, indptr, impostors)
+        self._pull, self._push = None, None
+        if self._weights is not None:
+            self._pull = self._weights[self._anchors]
+            self._push = np.repeat(self._pull, np.diff(indptr)) * self._weights[impostors]
         self._reversed: list[tuple[Edges, np.ndarray]] | None = None
 
     def of_anchors(self, which: np.ndarray) -> "Margins":
         """Return the objective of a subset of the anchors, without impostors."""
         targets = np.full(self._present.shape, -1)
         targets[self._present] = self._targets.heads
-        return Margins(self.X, self._anchors[which], targets[which], self.c)
+        return Margins(self.X, self._anchors[which], targets[which], self.c, self._weights)
 
     @property
     def n_impostors(self) -> int:
@@ -126,6 +146,8 @@ class Margins:
                 impostors.indptr,
                 self.c,
                 width,
+                None if self._pull is None else self._pull[block],
+                None if self._push is None else self._push[self._impostors.span(block)],
                 loss[block],
                 on_targets[self._targets.span(block)],
                 on_impostors[self._impostors.span(block)],
@@ -148,14 +170,21 @@ class Margins:
         ]
         return value, 2 * self._half_product(Z, [there, back])
 
+    def pull(self) -> np.ndarray:
+        """Return Σ (x_i − x_j)(x_i − x_j)ᵀ over anchors and targets: the pull is tr(L · Lᵀ)."""
+        return self._scatter(self._pulls(), np.zeros(self.n_impostors))
+
     def dual(self, L: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the arguments of `dual_bound`; α are the slopes of the smoothed hinge at `L`."""
         _, on_targets, on_impostors = self.cost(self.mapped(L), width)
-        return (
-            self._scatter(np.ones_like(on_targets), np.zeros_like(on_impostors)),
-            self._scatter(on_targets - 1, on_impostors),
-            -float(on_impostors.sum()),
-        )
+        push = self._scatter(on_targets - self._pulls(), on_impostors)
+        return self.pull(), push, -float(on_impostors.sum())
+
+    def _pulls(self) -> np.ndarray:
+        """Return the weight of each target in the pull."""
+        if self._pull is None:
+            return np.ones(len(self._targets.heads))
+        return np.repeat(self._pull, np.diff(self._targets.indptr))
 
     def cost_by_scale(self, Z: np.ndarray) -> Callable[[float], float]:
         """Return the unsmoothed cost as a function of a factor on all squared distances."""
@@ -166,8 +195,8 @@ class Margins:
 
         def cost(factor: float) -> float:
             kernels.margin_costs(
-                factor * near, targets.indptr, factor * far, impostors.indptr, self.c, 0.0, loss,
-                *unused,
+                factor * near, targets.indptr, factor * far, impostors.indptr, self.c, 0.0,
+                self._pull, self._push, loss, *unused,
             )  # fmt: skip
             return float(loss.sum())
 

@@ -1,7 +1,6 @@
 """Minimize the LMNN objective over linear maps: L-BFGS with repeated impostor searches."""
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -9,9 +8,11 @@ from time import perf_counter
 import numpy as np
 
 from likewise._progress import LongWork
+from likewise.learners.linear_map import LBFGS
 from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn._objective import Margins
 
+_RIDGE = 1e-4  # smallest pull of a direction, as a share of the mean pull
 _STEPS_BEFORE_SEARCH = 10, 15  # the first time, and later
 _SMALL_GAIN = 0.03  # of a step, as a share of the tolerance: ends the steps on a list
 _MIN_STEP_FRACTION = 2**-8  # of the steps since the last impostor search
@@ -22,8 +23,6 @@ _MAX_IMPOSTORS_PER_ROW = 500
 # standardized wine data): a width of 10 tol is well within the tolerance. Minimizing over a width
 # of 0.3 first takes more steps and more searches.
 _MAX_HINGE_WIDTH, _MIN_HINGE_WIDTH, _WIDTH_PER_TOL = 0.01, 1e-5, 10
-_SUFFICIENT_DECREASE = 1e-4
-_MAX_BACKTRACKS = 25
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,8 @@ def minimize_margins(
         "fitting LMNN", total=max_iter, unit="steps", partial_result="the best map so far"
     ) as work:
         widths = list(_hinge_widths(tol))[-1 if warm else 0 :]
-        optimizer = LBFGS(partial(margins.cost_and_gradient, width=widths[0]), L)
+        cost = partial(margins.cost_and_gradient, width=widths[0])
+        optimizer = LBFGS(cost, L, preconditioner=preconditioner_of(margins))
         for width in widths:
             if width != widths[0]:
                 optimizer.replace(partial(margins.cost_and_gradient, width=width))
@@ -93,96 +93,17 @@ def minimize_margins(
     return Minimum(best_L, best, work.done, converged or work.interrupted, history)
 
 
-class LBFGS:
-    """Limited-memory BFGS, one step per call, for a function that may change between steps.
+def preconditioner_of(margins: Margins) -> np.ndarray | None:
+    """Return the inverse of the pull of all directions, which makes the pull isotropic.
 
-    SciPy's L-BFGS-B runs its own loop and loses its curvature estimate when the function is
-    replaced, as LMNN does with every new list of impostors. This one keeps it.
-
-    Parameters
-    ----------
-    function : callable from an array to (value, gradient)
-    start : ndarray
-    memory : int, default=10
-        Number of past steps in the curvature estimate.
-
-    Attributes
-    ----------
-    x, value, gradient : the current point
+    Correlated features have directions of little pull, in which gradients are small although the
+    map must become large. None if no target differs from its anchor.
     """
-
-    def __init__(
-        self,
-        function: Callable[[np.ndarray], tuple[float, np.ndarray]],
-        start: np.ndarray,
-        memory: int = 10,
-    ) -> None:
-        self._function = function
-        self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=memory)
-        self.x = start
-        self.value, self.gradient = function(start)
-
-    def replace(self, function: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> None:
-        """Continue with a similar function, and with the curvature estimate."""
-        self._function = function
-        self.reevaluate()
-
-    def reevaluate(self) -> None:
-        """Evaluate the current point again, after the function has changed."""
-        self.value, self.gradient = self._function(self.x)
-
-    def restart(self, x: np.ndarray) -> None:
-        """Continue from another point, without the curvature estimate."""
-        self._pairs.clear()
-        self.x = x
-        self.reevaluate()
-
-    def step(self) -> bool:
-        """Take one step; return False if none decreases the function, as at a minimum."""
-        direction = self._direction()
-        slope = float(np.vdot(self.gradient, direction))
-        if slope >= 0:  # not a descent direction: discard the curvature estimate
-            self._pairs.clear()
-            direction = self._direction()
-            slope = float(np.vdot(self.gradient, direction))
-        if not slope < 0:
-            return False
-        length = 1.0
-        for _ in range(_MAX_BACKTRACKS):
-            x = self.x + length * direction
-            value, gradient = self._function(x)
-            if value <= self.value + _SUFFICIENT_DECREASE * length * slope:
-                self._append_pair(x - self.x, gradient - self.gradient)
-                self.x, self.value, self.gradient = x, value, gradient
-                return True
-            # minimum of the parabola through both values and the slope, within safe bounds
-            best = -slope * length**2 / (2 * (value - self.value - slope * length))
-            length = float(np.clip(best, 0.1 * length, 0.5 * length))
-        return False
-
-    def _direction(self) -> np.ndarray:
-        """Return −H·gradient with H the estimated inverse Hessian (two-loop recursion)."""
-        direction = -self.gradient
-        if not self._pairs:
-            norm = np.linalg.norm(direction)
-            # Without an estimate: a tenth of the norm of the point.
-            return direction * (0.1 * np.linalg.norm(self.x) / norm if norm > 0 else 0.0)
-        alphas = []
-        for s, y, rho in reversed(self._pairs):
-            alpha = rho * np.vdot(s, direction)
-            direction = direction - alpha * y
-            alphas.append(alpha)
-        s, y, rho = self._pairs[-1]
-        direction = direction / (rho * np.vdot(y, y))
-        for (s, y, rho), alpha in zip(self._pairs, reversed(alphas), strict=True):
-            direction = direction + (alpha - rho * np.vdot(y, direction)) * s
-        return direction
-
-    def _append_pair(self, s: np.ndarray, y: np.ndarray) -> None:
-        """Store a step s and the change y of the gradient along it."""
-        curvature = float(np.vdot(s, y))
-        if curvature > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y):
-            self._pairs.append((s, y, 1 / curvature))
+    pull = margins.pull()
+    mean = np.trace(pull) / len(pull)
+    if not mean > 0:
+        return None
+    return np.asarray(np.linalg.inv(pull / mean + _RIDGE * np.eye(len(pull))))
 
 
 def _take_steps(optimizer: LBFGS, work: LongWork, n_steps: int, tol: float) -> bool:

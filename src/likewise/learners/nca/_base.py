@@ -1,35 +1,49 @@
-"""What NCA and MLKR share: parameters, the fit of a map, and the transform."""
+"""What NCA and MLKR share: parameters and the fit of a map."""
 
 import numbers
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from likewise._execution import current_backend, validate_rows
 from likewise._progress import show_progress
 from likewise._threads import limit_threads, single_threaded_blas
 from likewise._validation import (
+    FLOATS,
     check_choice,
     check_number,
+    check_rows,
+    check_same_length,
     check_whole_number,
     is_sparse,
     sample_rows,
 )
-from likewise.learners.lmnn import starting_map
-from likewise.learners.nca._optimizer import Problem, best_scale, minimize
-from likewise.similarities import Mahalanobis
-from likewise.supervision import check_weights
+from likewise.learners.linear_map import (
+    MahalanobisTransformer,
+    check_n_components,
+    starting_map,
+)
+from likewise.learners.nca._optimizer import (
+    MAX_ROWS_FOR_LBFGS,
+    Problem,
+    best_scale,
+    minimize,
+)
+from likewise.learners.nca._rows import in_memory
+from likewise.supervision import weighted_rows
 
-FLOATS = [np.float64, np.float32]
 _INITS = ("auto", "identity", "pca", "lda")
 _ROWS_FOR_PCA = 10_000
 
 
-class SoftNeighborLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SoftNeighborLearner(MahalanobisTransformer, BaseEstimator):
     """A linear map under which neighbors chosen at random predict a target."""
 
+    # The map is learned for the kernel exp(score), so its bandwidth is 1.
+    bandwidth_ = 1.0
     n_components: Any
     init: Any
     n_references: Any
@@ -39,12 +53,6 @@ class SoftNeighborLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     n_jobs: Any
     random_state: Any
     verbose: bool
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the mapped rows; their Euclidean distance is the learned distance."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        return np.asarray(X @ self.components_.T.astype(X.dtype))
 
     def _check_parameters(self) -> None:
         for name in ("n_components", "max_iter", "n_jobs"):
@@ -58,16 +66,43 @@ class SoftNeighborLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             raise TypeError(f"alpha must be 'auto' or a number, but {self.alpha!r} was given.")
         check_number(self.alpha, "alpha", minimum=0)
 
+    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
+        """Return checked rows and targets; inside `run_on` rows may be elsewhere.
+
+        Of such rows only the samples are read, so all of them cannot be references.
+        """
+        backend = current_backend()
+        if backend is None or not backend.is_remote(X):
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=FLOATS,
+                order="C",
+                ensure_min_samples=2,
+                **options,
+            )
+            return check_rows(X, "X", finite=False), y  # CSR without duplicate entries
+        rows, y = validate_rows(self, X), backend.labels(y, "y")
+        check_same_length(rows, "X", y, "y")
+        if len(rows) < 2:
+            raise ValueError("X has a single row, but at least two are needed.")
+        if self.n_references is None and len(rows) > MAX_ROWS_FOR_LBFGS:
+            raise ValueError(
+                "n_references is None, which needs all rows in memory, but X is not in memory: "
+                "give a number."
+            )
+        if isinstance(self.init, str) and self.init == "lda":
+            raise ValueError("init 'lda' needs rows in memory: use 'identity', 'pca' or an array.")
+        return rows, y
+
     def _alpha(self, numerator: float, n_rows: int) -> float:
         """Return the weight of the penalty, which by default fades as rows are added."""
         return numerator / n_rows if isinstance(self.alpha, str) else float(self.alpha)
 
     def _initial_map(self, X: Any, labels: np.ndarray | None) -> np.ndarray:
-        n_features = X.shape[1]
-        if self.n_components is not None and self.n_components > n_features:
-            raise ValueError(
-                f"n_components is {self.n_components}, but X has only {n_features} features."
-            )
+        check_n_components(self.n_components, X.shape[1])
         if self.warm_start and hasattr(self, "components_"):
             return np.asarray(starting_map(X, None, self.components_, self.n_components))
         init = self.init
@@ -94,31 +129,26 @@ class SoftNeighborLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             if not (self.warm_start and hasattr(self, "components_")):
                 L = L * best_scale(for_scale, L, random)
             minimum = minimize(problem, L, self.n_references, self.max_iter, random, label)
-        self.components_ = (minimum.L / deviation).astype(problem.X.dtype)
-        self.similarity_ = Mahalanobis(self.components_)
+        self._publish_map(minimum.L / deviation, problem.scale.dtype)
         self.objective_ = minimum.objective
         self.n_iter_ = minimum.n_iter
         self.history_ = minimum.history
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def rows_with_weight(X: Any, y: np.ndarray, weights: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+def rows_with_weight(
+    X: Any, y: np.ndarray, sample_weight: Any
+) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the rows whose weight is not zero, with their targets and weights."""
-    weights = check_weights(weights, y, "y")
-    kept = np.flatnonzero(weights)
-    if len(kept) < 2:
-        raise ValueError("sample_weight must be above zero for at least two rows.")
-    return (X, y, weights) if len(kept) == len(y) else (X[kept], y[kept], weights[kept])
+    rows, relative = weighted_rows(sample_weight, y)
+    weights = np.ones(len(rows)) if relative is None else relative
+    if len(rows) == len(y):
+        return X, y, weights
+    if not in_memory(X):
+        raise ValueError(
+            "sample_weight holds zeros, but rows that are not in memory cannot be left out: give "
+            "the other rows alone."
+        )
+    return X[rows], y[rows], weights
 
 
 def _sparse_axes(X: Any, init: str, n_components: int | None) -> np.ndarray:

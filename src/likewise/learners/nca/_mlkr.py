@@ -1,21 +1,23 @@
 """Metric learning for kernel regression: a map whose random neighbors predict a row's numbers."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
-from likewise._threads import for_each, limit_threads, slices
-from likewise.learners.nca._base import FLOATS, SoftNeighborLearner, rows_with_weight
+from likewise._execution import call_without_backend, current_backend, validate_rows
+from likewise._files import fields
+from likewise._threads import limit_threads
+from likewise.learners.linear_map import map_checked
+from likewise.learners.nca._base import SoftNeighborLearner, rows_with_weight
 from likewise.learners.nca._objective import KernelRegression
 from likewise.learners.nca._optimizer import Problem
-from likewise.learners.nca._rows import column_scale
-from likewise.similarities import Mahalanobis
+from likewise.learners.nca._rows import column_scale, in_memory, standardized_targets
+from likewise.similarities import Mahalanobis, kernel_means
 
 _PENALTY = 10.0  # divided by the number of rows
-_ELEMENTS_IN_BLOCK = 2**20
 
 
 class MLKR(RegressorMixin, SoftNeighborLearner):
@@ -54,6 +56,8 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
     similarity_ : Mahalanobis
     components_ : ndarray of shape (n_components, n_features)
         The map L.
+    bandwidth_ : float
+        1: the map is learned for the kernel exp(−d²), so that its width needs no other.
     objective_ : float
         The mean squared error of rows predicted from the others, with targets of unit variance,
         summed over targets: over all rows if they are at most 1,000, else over a sample as large as
@@ -77,6 +81,14 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
     >>> mlkr.score(X[300:], y[300:]) > 0.4
     True
     """
+
+    _file_fields: ClassVar[fields.Declaration] = SoftNeighborLearner._file_fields | {
+        "embedding_": fields.Array(fields.FLOATS, "rows", "components"),
+        "targets_": fields.Either(
+            fields.Array(fields.FLOATS, "rows"), fields.Array(fields.FLOATS, "rows", "targets")
+        ),
+        "weights_": fields.Array(fields.FLOATS, "rows", minimum=0),
+    }
 
     def __init__(
         self,
@@ -107,29 +119,18 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
+            Inside `likewise.distributed.run_on` also rows that workers read: only the samples are
+            then brought into this process, and in the end all mapped rows, for `predict`.
         y : array of shape (n_rows,) or (n_rows, n_targets)
         sample_weight : array of shape (n_rows,), optional
             Weight of a row's error, and of the row in the predictions of others. A row of weight
             zero is left out.
         """
         self._check_parameters()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            order="C",
-            ensure_min_samples=2,
-            multi_output=True,
-            y_numeric=True,
-        )
+        X, y = self._check_training(X, y, multi_output=True, y_numeric=True)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         X, y, weights = rows_with_weight(X, y, sample_weight)
-        y = np.asarray(y, np.float64)
-        targets = y.reshape(len(y), -1)
-        spread = targets.std(axis=0)
-        constant = spread <= np.abs(targets).max(axis=0) * len(y) * np.finfo(np.float64).eps
-        targets = (targets - targets.mean(axis=0)) / np.where(constant, 1.0, spread)
+        targets = standardized_targets(y)
         problem = Problem(
             X,
             column_scale(X),
@@ -140,7 +141,7 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
             objective=lambda rows: KernelRegression(targets[rows]),
         )
         self._minimize(problem, self._initial_map(X, None), problem)
-        self.embedding_ = np.asarray(X @ self.components_.T)
+        self.embedding_ = _embedding(X, self.components_)
         self.targets_, self.weights_ = y, weights
         return self
 
@@ -151,18 +152,17 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
         ----------
         X : array or CSR of shape (n_rows, n_features)
         """
+        check_is_fitted(self)
+        backend = current_backend()
+        if backend is not None and backend.is_remote(X):
+            rows = validate_rows(self, X, reset=False)
+            blocks = backend.map_rows(call_without_backend, rows, _predicted, self)
+            return np.concatenate(list(blocks))
         Z = self.transform(X)
-        distance, log_weights = Mahalanobis(1.0), np.log(self.weights_)
-        predicted = np.empty((len(Z), *self.targets_.shape[1:]))
-
-        def work(block: slice) -> None:
-            logits = distance.score(Z[block], self.embedding_) + log_weights
-            predicted[block] = softmax(logits, axis=1) @ self.targets_
-
-        size = max(1, _ELEMENTS_IN_BLOCK // len(self.targets_))
         with limit_threads(self.n_jobs):
-            for_each(work, slices(len(Z), size))
-        return predicted
+            return kernel_means(
+                Mahalanobis(1.0), Z, self.embedding_, self.targets_, weights=self.weights_
+            )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of `predict`."""
@@ -172,3 +172,15 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _embedding(X: Any, components: np.ndarray) -> np.ndarray:
+    """Return all mapped rows."""
+    backend = current_backend()
+    if in_memory(X) or backend is None:
+        return np.asarray(X @ components.T)
+    return np.concatenate(list(backend.map_rows(map_checked, X, components)))
+
+
+def _predicted(X: Any, fitted: MLKR) -> np.ndarray:
+    return fitted.predict(X)

@@ -5,11 +5,9 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from likewise._validation import check_choice, check_classes
-from likewise.learners.nca._base import FLOATS, SoftNeighborLearner, rows_with_weight
+from likewise._validation import check_choice, check_class_targets, check_classes
+from likewise.learners.nca._base import SoftNeighborLearner, rows_with_weight
 from likewise.learners.nca._objective import (
     ClassAccuracy,
     ClassLikelihood,
@@ -66,6 +64,8 @@ class NCA(SoftNeighborLearner):
     similarity_ : Mahalanobis
     components_ : ndarray of shape (n_components, n_features)
         The map L.
+    bandwidth_ : float
+        1: the map is learned for the kernel exp(−d²), so that its width needs no other.
     objective_ : float
         The mean of log p_i or p_i at the learned map: over all rows if they are at most 1,000, else
         over a sample as large as that of a step, all of whose rows choose neighbors (at most
@@ -123,6 +123,8 @@ class NCA(SoftNeighborLearner):
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
+            Inside `likewise.distributed.run_on` also rows that workers read: only the samples are
+            then brought into this process, for many steps at a time.
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
             Weight of a row's term in the objective, and of the row as a neighbor of others. A row
@@ -130,10 +132,8 @@ class NCA(SoftNeighborLearner):
         """
         self._check_parameters()
         objective = _OBJECTIVES[check_choice(self.objective, "objective", _OBJECTIVES)]
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", ensure_min_samples=2
-        )
-        check_classification_targets(y)
+        X, y = self._check_training(X, y)
+        check_class_targets(y, self)
         X, y, weights = rows_with_weight(X, y, sample_weight)
         labels = check_classes(y)[1]
         if np.bincount(labels).max() < 2:

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise._progress import LongWork
-from likewise._threads import single_threaded_blas
-from likewise.learners.lmnn import LBFGS
+from likewise._threads import single_threaded_blas, slices
+from likewise.learners.linear_map import LBFGS
+from likewise.learners.nca._bandwidth import best_bandwidth
 from likewise.learners.nca._objective import Objective, evaluate
-from likewise.learners.nca._rows import ColumnScale, StandardizedRows
+from likewise.learners.nca._rows import ColumnScale, StandardizedRows, in_memory
 
 MAX_ROWS_FOR_LBFGS = 1000
 _LBFGS_STEPS, _ADAM_STEPS = 100, 200
@@ -19,13 +21,10 @@ _LBFGS_TOL = 1e-5  # smallest decrease of the cost, as a share of it
 _ANCHORS_IN_STEP = 256
 _ANCHORS_FOR_SCALE, _REFERENCES_FOR_SCALE = 500, 2048
 _ANCHORS_FOR_OBJECTIVE = 2048
-# Scales to try, relative to one at which the median squared distance is 1, and the share by which
-# the best may be off.
-_SCALES = np.geomspace(0.1, 30, 7)
-_SCALE_TOL = 0.1
 _STEP_SIZE = 0.1  # of the root mean square of the initial map
 _DECAY, _SQUARE_DECAY = 0.9, 0.99
 _EPSILON = 1e-12
+_BYTES_READ_AHEAD = 64_000_000  # of samples of rows that are not in memory
 
 
 class Sample(NamedTuple):
@@ -49,7 +48,7 @@ class Problem:
 
     Attributes
     ----------
-    X : array or CSR of shape (n_rows, n_features)
+    X : array, CSR or DistributedRows of shape (n_rows, n_features)
     scale : ColumnScale of X
     weights : (n_rows,) array
         Positive.
@@ -161,9 +160,8 @@ def _adam(
     deviation = problem.scale.deviation
     size = _STEP_SIZE * np.sqrt(np.mean((L / deviation) ** 2)) * deviation
     mean, square = np.zeros_like(L), np.zeros_like(L)
-    samples = _samples(problem, n_references, random)
-    for step in range(n_steps):
-        sample, rows, objective = next(samples)
+    samples = _samples(problem, n_references, n_steps, random)
+    for step, (sample, rows, objective) in enumerate(samples):
         if len(sample.anchors) == 0:  # no two references share a class
             yield L, np.nan
             continue
@@ -179,22 +177,39 @@ def _adam(
 
 
 def _samples(
-    problem: Problem, n_references: int | None, random: np.random.Generator
+    problem: Problem, n_references: int | None, n_steps: int, random: np.random.Generator
 ) -> Iterator[tuple[Sample, StandardizedRows, Objective]]:
-    """Yield samples of references, or all rows, and in them the anchors of a step."""
+    """Yield for each step a sample of references, or all rows, and in them its anchors."""
     n_rows = problem.n_rows
     if n_references is None or n_references >= n_rows:
         references, anchors = problem.order(np.arange(n_rows))
         rows, objective = problem.rows(references, np.float32), problem.objective(references)
-        while True:  # each row is an anchor once in an epoch
-            permuted = random.permutation(anchors)
-            for start in range(0, len(permuted), _ANCHORS_IN_STEP):
-                part = np.sort(permuted[start : start + _ANCHORS_IN_STEP])
-                yield Sample(references, part), rows, objective
+        for in_step in islice(_epochs(anchors, random), n_steps):
+            yield Sample(references, in_step), rows, objective
+        return
+    ahead = 1 if in_memory(problem.X) else _steps_read_ahead(n_references, problem.X.shape[1])
+    for steps in slices(n_steps, ahead):
+        samples = [
+            _draw(problem, n_references, _ANCHORS_IN_STEP, random)
+            for _ in range(steps.start, steps.stop)
+        ]
+        together = problem.X[np.concatenate([sample.references for sample in samples])]
+        for sample, part in zip(samples, slices(together.shape[0], n_references), strict=True):
+            rows = StandardizedRows(together[part], problem.scale, np.float32)
+            yield sample, rows, problem.objective(sample.references)
+
+
+def _epochs(anchors: np.ndarray, random: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the anchors of steps; each row is an anchor once in an epoch."""
     while True:
-        sample = _draw(problem, n_references, _ANCHORS_IN_STEP, random)
-        rows = problem.rows(sample.references, np.float32)
-        yield sample, rows, problem.objective(sample.references)
+        permuted = random.permutation(anchors)
+        for part in slices(len(permuted), _ANCHORS_IN_STEP):
+            yield np.sort(permuted[part])
+
+
+def _steps_read_ahead(n_references: int, n_features: int) -> int:
+    """Return the number of steps whose samples are read together, in one pass over all rows."""
+    return max(1, _BYTES_READ_AHEAD // (8 * n_references * n_features))
 
 
 def _draw(
@@ -238,37 +253,9 @@ def best_scale(problem: Problem, L: np.ndarray, random: np.random.Generator) -> 
         squares = np.einsum("ij,ij->i", Z, Z)
         negated = 2 * (Z[anchors] @ Z.T) - squares - squares[anchors, None]
         np.minimum(negated, 0, out=negated)
-    itself = np.arange(len(anchors)), anchors
     typical = -np.median(negated)
     if not typical > 0:
         return 1.0
-    objective, log_weights = problem.objective(references), np.log(weights)
-
-    def cost(log_scale: float) -> float:
-        logits = negated * np.exp(2 * log_scale) + log_weights
-        logits[itself] = -np.inf
-        return problem.sign * float(objective.weigh(logits, anchors, weights[anchors]).sum())
-
-    grid = np.log(_SCALES / np.sqrt(typical))
-    best = int(np.argmin([cost(point) for point in grid]))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    return float(np.exp(_golden_section(cost, low, high, _SCALE_TOL)))
-
-
-def _golden_section(
-    function: Callable[[float], float], low: float, high: float, tol: float
-) -> float:
-    """Return a minimum of a function within an interval, to within `tol`."""
-    ratio = (np.sqrt(5) - 1) / 2
-    inner = [high - ratio * (high - low), low + ratio * (high - low)]
-    values = [function(point) for point in inner]
-    while high - low > tol:
-        if values[0] <= values[1]:
-            high, inner[1], values[1] = inner[1], inner[0], values[0]
-            inner[0] = high - ratio * (high - low)
-            values[0] = function(inner[0])
-        else:
-            low, inner[0], values[0] = inner[0], inner[1], values[1]
-            inner[1] = low + ratio * (high - low)
-            values[1] = function(inner[1])
-    return (low + high) / 2
+    objective = problem.objective(references)
+    bandwidth = best_bandwidth(negated, anchors, weights, objective, problem.sign, typical)
+    return float(1 / np.sqrt(bandwidth))

@@ -4,8 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._execution import current_backend
 from likewise._threads import slices
 from likewise._validation import is_sparse
+from likewise.learners.linear_map import column_moments, combined_moments, is_constant
 
 _ROWS_PER_BLOCK = 1024
 
@@ -20,11 +22,13 @@ class ColumnScale(NamedTuple):
         1 for a constant column.
     varies : bool array of shape (n_features,)
         False for a constant column.
+    dtype : type of the columns
     """
 
     mean: np.ndarray
     deviation: np.ndarray
     varies: np.ndarray
+    dtype: Any
 
 
 class StandardizedRows:
@@ -68,23 +72,24 @@ class StandardizedRows:
         return np.asarray(by_map - np.outer(by_rows.sum(axis=0, dtype=np.float64), self._mean))
 
 
+def in_memory(X: Any) -> bool:
+    """Tell whether rows are an array or CSR; others are read by the workers of a cluster."""
+    return isinstance(X, np.ndarray) or is_sparse(X)
+
+
 def column_scale(X: Any) -> ColumnScale:
-    """Return mean and standard deviation of the columns of an array or CSR."""
-    n_rows, eps = X.shape[0], np.finfo(np.float64).eps
-    # The deviation of a constant is a rounding error.
-    if is_sparse(X):
-        mean = np.asarray(X.sum(axis=0, dtype=np.float64)).ravel() / n_rows
-        squares = np.asarray(X.multiply(X).sum(axis=0, dtype=np.float64)).ravel() / n_rows
-        variance = np.maximum(squares - mean**2, 0)
-        rounding = np.sqrt(squares * n_rows * eps)
+    """Return mean and standard deviation of the columns of rows, also on a cluster."""
+    backend = current_backend()
+    if in_memory(X) or backend is None:
+        moments = column_moments(X)
     else:
-        mean = X.mean(axis=0, dtype=np.float64)
-        variance, largest = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for part in slices(n_rows, _ROWS_PER_BLOCK):
-            variance += ((X[part] - mean) ** 2).sum(axis=0)
-            np.maximum(largest, np.abs(X[part]).max(axis=0), out=largest)
-        variance /= n_rows
-        rounding = largest * n_rows * eps
-    deviation = np.sqrt(variance)
-    varies = deviation > rounding
-    return ColumnScale(mean, np.where(varies, deviation, 1.0), varies)
+        moments = combined_moments(backend.map_rows(column_moments, X))
+    deviation = moments.deviation
+    varies = ~is_constant(deviation, moments.largest, moments.n_rows)
+    return ColumnScale(moments.mean, np.where(varies, deviation, 1.0), varies, moments.dtype)
+
+
+def standardized_targets(y: np.ndarray) -> np.ndarray:
+    """Return targets as columns with mean 0 and variance 1; a constant one is only centered."""
+    scale = column_scale(y.reshape(len(y), -1))
+    return np.asarray((y.reshape(len(y), -1) - scale.mean) / scale.deviation)

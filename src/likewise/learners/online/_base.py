@@ -1,7 +1,7 @@
 """Base class of AROMA and OASIS: a bilinear form from triplets, labels, relevance or pairs."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import current_backend, validate_labeled, validate_rows
+from likewise._files import fields
 from likewise._validation import (
     FLOATS,
     Rows,
@@ -19,7 +20,8 @@ from likewise._validation import (
     take,
 )
 from likewise.learners._initial_form import initial_form
-from likewise.learners.online._beliefs import State
+from likewise.learners.linear_map import BilinearTransformer
+from likewise.learners.online._beliefs import DiagonalState, FactoredState, OasisState, State
 from likewise.learners.online._early_stopping import (
     TrainingSet,
     keep_start,
@@ -57,9 +59,9 @@ from likewise.supervision import (
     TripletStream,
     check_relevance,
     check_triplet_rows,
-    check_weights,
     relevance_from_pairs,
     relevant_items,
+    weighted_rows,
 )
 
 _TRIPLETS_PER_ROW = 10
@@ -67,12 +69,22 @@ _MAX_HELD_OUT = 300  # queries, for each of which a check ranks all items
 _HELD_OUT_SPLIT = 0
 
 
-class OnlineLearner(BaseEstimator):
+class OnlineLearner(BilinearTransformer, BaseEstimator):
     """A bilinear form that is learned one triplet at a time.
 
     A subclass defines the parameters, the class of the state, and the update rule.
     """
 
+    _file_fields: ClassVar[fields.Declaration] = {
+        "state_": fields.Instance(
+            (DiagonalState, FactoredState, OasisState), W=("features", "item features")
+        ),
+        "n_triplets_seen_": fields.Number(),
+        "n_updates_": fields.Number(),
+        "history_": fields.Record(),
+        "validation_": fields.Optional(fields.Record()),
+        "checkpoint_": fields.Optional(fields.Record()),  # of a run in rounds on a cluster
+    }
     init: Any
     normalize: bool
     dtype: str
@@ -88,7 +100,7 @@ class OnlineLearner(BaseEstimator):
     state_: State
     validation_: dict[str, Any]
 
-    def fit(self, X: Any, y: Any, weights: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labeled rows: triplets are drawn from them.
 
         With `early_stopping`, some rows are held out and ranked among themselves: see
@@ -99,48 +111,54 @@ class OnlineLearner(BaseEstimator):
         ----------
         X : array or CSR of shape (n_rows, n_features)
         y : array of shape (n_rows,)
-        weights : array of shape (n_rows,), optional
-            Weight of the triplets of a query.
+        sample_weight : array of shape (n_rows,), optional
+            Weight of the triplets in which a row is the query, as in `fit_triplets`, with weights
+            scaled to mean 1. A row of weight zero is left out, also of the validation, in which
+            other weights do not count.
         """
         self._check_parameters()
-        X, y, weights = self._check_labeled(X, y, weights, reset=True)
+        X, y, rows, weights = self._check_labeled(X, y, sample_weight, reset=True)
         rng = self._generator(0)
 
-        def training_set(source: TripletSource, rows: np.ndarray) -> TrainingSet:
+        def training_set(rows: np.ndarray) -> TrainingSet:
+            source = LabelTriplets(y, rows, rows)
+            of_rows = None if weights is None else weights[rows]
             return TrainingSet(
-                lambda: self._initial_form(X, X, lambda ridge: ridge.fit(take(X, rows), y[rows])),
+                lambda: self._initial_form(
+                    X, X, lambda ridge: ridge.fit(take(X, rows), y[rows], of_rows)
+                ),
                 lambda n, held: train(self, DrawnTriplets(source, n, rng, weights), X, X, held),
             )
 
-        whole = training_set(LabelTriplets(y), np.arange(len(y)))
+        whole = training_set(rows)
         if not self.early_stopping:
             return train_unvalidated(self, whole)
-        splits = HoldOut.single(len(y), 0, self.validation_fraction, rng).queries
-        rest = np.flatnonzero(splits != _HELD_OUT_SPLIT)
-        held = held_out_rows(y, splits, _HELD_OUT_SPLIT, rng)
+        splits = HoldOut.single(len(rows), 0, self.validation_fraction, rng).queries
+        rest = rows[splits != _HELD_OUT_SPLIT]
+        held = rows[held_out_rows(splits, _HELD_OUT_SPLIT, rng)]
         if not can_validate_labels(y, held, rest):
             return keep_start(self, X, X, HeldOutLabels.measure)
-        part = training_set(LabelTriplets(y, rest, rest), rest)
+        part = training_set(rest)
         return train_validated(self, part, whole, HeldOutLabels(X, y, held), X, X)
 
-    def partial_fit(self, X: Any, y: Any, weights: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Continue learning from more labeled rows: ten triplets per row are drawn among them.
 
         Parameters as in `fit`. Nothing is held out.
         """
         self._check_parameters()
         started = self._has_started()
-        X, y, weights = self._check_labeled(X, y, weights, reset=not started)
-        source = LabelTriplets(y)
+        X, y, rows, weights = self._check_labeled(X, y, sample_weight, reset=not started)
+        source = LabelTriplets(y, rows, rows)
         if not started:
-            self._start(self._initial_form(X, X, lambda ridge: ridge.fit(X, y)))
+            self._start(self._initial_form(X, X, lambda ridge: ridge.fit(X, y, sample_weight)))
         elif self.state_.W.shape != (X.shape[1], X.shape[1]):
             raise ValueError(
                 f"X has {X.shape[1]} features, but the learned form compares "
                 f"{self.state_.W.shape[0]} with {self.state_.W.shape[1]}."
             )
         rng = self._generator(self.n_triplets_seen_)
-        n_triplets = min(_TRIPLETS_PER_ROW * len(y), self.n_triplets)
+        n_triplets = min(_TRIPLETS_PER_ROW * len(rows), self.n_triplets)
         train(self, DrawnTriplets(source, n_triplets, rng, weights), X, X)
         return self
 
@@ -346,11 +364,19 @@ class OnlineLearner(BaseEstimator):
                 "and give its similarity_ as init."
             )
 
-    def _check_labeled(self, X: Any, y: Any, weights: Any, *, reset: bool) -> tuple[Any, ...]:
+    def _check_labeled(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return rows and labels, the numbers of rows of positive weight, and all weights."""
         X, y = validate_labeled(
             self, X, y, accept_sparse="csr", dtype=FLOATS, order="C", reset=reset
         )
-        return X, y, None if weights is None else check_weights(weights, y, "y")
+        rows, relative = weighted_rows(sample_weight, y)
+        if relative is None:
+            return X, y, rows, None
+        weights = np.zeros(len(y))
+        weights[rows] = relative
+        return X, y, rows, weights
 
     def _has_started(self) -> bool:
         """Return whether there is a state; raise ValueError if it does not match the parameters."""
@@ -440,9 +466,3 @@ class OnlineLearner(BaseEstimator):
         held_out = HeldOutRelevance(grades, held, seen, queries, items, same=items is queries)
         part = training_set(source, training)
         return train_validated(self, part, whole, held_out, queries, items)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags

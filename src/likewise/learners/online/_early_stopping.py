@@ -187,8 +187,12 @@ def decide(
         shares = (0.0, *_SHARES)  # the start itself may be worth publishing
     values = [held(as_similarity(start + start.dtype.type(s) * change)) for s in shares]
     before = held(as_similarity(base)) if base.any() else held.without_ranking()
+    heads = None
+    if base.any() and held.head(as_similarity(base)) is not None:
+        forms = [base, *(start + start.dtype.type(s) * change for s in shares)]
+        heads = np.array([held.head(as_similarity(form)) for form in forms])
     candidates = np.array(values)[:, None]
-    verdict = judge(before, candidates, new_items, error_scale=held.error_scale)
+    verdict = judge(before, candidates, new_items, error_scale=held.error_scale, heads=heads)
     share = shares[verdict.form]
     return {
         "measure": held.measure,

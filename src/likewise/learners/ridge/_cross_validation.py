@@ -183,7 +183,7 @@ def validate_labels(
     splits = HoldOut.random(len(classes), 0, rng).queries
     start_values, values = [], []
     for split in _splits():
-        held_out, rest = held_out_rows(classes, splits, split, rng), np.flatnonzero(splits != split)
+        held_out, rest = held_out_rows(splits, split, rng), np.flatnonzero(splits != split)
         if not can_validate_labels(classes, held_out, rest):
             continue
         path = label_path(X[rest], classes[rest], weights[rest])

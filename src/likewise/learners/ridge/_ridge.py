@@ -2,14 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._files import fields
 from likewise._progress import show_progress
 from likewise._threads import single_threaded_blas
 from likewise._validation import (
@@ -17,11 +17,13 @@ from likewise._validation import (
     Rows,
     check_bool,
     check_choice,
+    check_class_targets,
     check_classes,
     check_number,
     check_rows,
 )
 from likewise.learners._initial_form import initial_form
+from likewise.learners.linear_map import BilinearTransformer
 from likewise.learners.ridge._closed_form import (
     label_form,
     label_path,
@@ -38,13 +40,14 @@ from likewise.learners.ridge._cross_validation import (
 )
 from likewise.learners.validation._gate import NEW_ITEMS, Verdict, judge, start_kept_message
 from likewise.learners.validation._held_out import HeldOutLabels, mean_average_precision
-from likewise.similarities import Bilinear, check_item_ids, to_unit_length
+from likewise.similarities import Bilinear, ItemOffsets, check_item_ids, to_unit_length
 from likewise.supervision import (
     check_relevance,
     check_triplets,
     check_weights,
     relevance_from_pairs,
     triplets_of,
+    weighted_rows,
 )
 
 # From the start outwards: ties go to the candidate closest to the start.
@@ -54,7 +57,7 @@ _CENTERS = ("mean", "local")
 _LABEL_ALPHAS = (10.0, 3.0, 1.0, 0.3, 0.1)
 
 
-class RidgeSimilarity(BaseEstimator):
+class RidgeSimilarity(BilinearTransformer, BaseEstimator):
     """Bilinear similarity qᵀWp by ridge regression towards its start, in closed form.
 
     From relevance, W maps each query to the mean m of its relevant items and stays near W₀:
@@ -108,6 +111,13 @@ class RidgeSimilarity(BaseEstimator):
     True
     """
 
+    _file_fields: ClassVar[fields.Declaration] = {
+        "similarity_": fields.Instance(Bilinear, n_query_features="features"),
+        "offsets_": fields.OrNone(fields.Instance(ItemOffsets)),
+        "alpha_": fields.Number(whole=False, finite=False),
+        "validation_": fields.Record(),
+    }
+
     def __init__(
         self,
         alpha: Any = "auto",
@@ -135,14 +145,18 @@ class RidgeSimilarity(BaseEstimator):
         X : array or CSR of shape (n_rows, n_features)
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
+            Weight of a row's squared error in the regression onto classes, with weights scaled to
+            mean 1. A row of weight zero is left out, also of the validation, in which other weights
+            do not count.
         """
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS)
-        check_classification_targets(y)
+        check_class_targets(y, self)
+        kept, relative = weighted_rows(sample_weight, y)
+        if len(kept) < len(y):
+            X, y = X[kept], y[kept]
         classes = check_classes(y)[1]
-        weights = check_weights(sample_weight, y, "y")
-        if not weights.any():
-            raise ValueError("sample_weight must not be zero everywhere.")
+        weights = np.ones(len(y)) if relative is None else relative
         start = initial_form(self.init, X.shape[1], X.shape[1], "float64", self.normalize)
         rows = self._normalized(check_rows(X, "X", finite=False))
         alphas = _LABEL_ALPHAS if isinstance(self.alpha, str) else (float(self.alpha),)
@@ -308,12 +322,6 @@ class RidgeSimilarity(BaseEstimator):
     def _rng(self) -> np.random.Generator:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return np.random.default_rng(seed)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _check_ids(item_ids: Any, n_items: int) -> Sequence[Any]:

@@ -28,7 +28,8 @@ class Updates:
     partners : (m, 2k) int64
         Targets and nearest rows of other classes.
     weights : (m, 2k) float64
-        Weight of each partner: 1/N of a target, −1/N of another class, 0 for none.
+        Weight of each partner: w/N of a target, −w/N of another class, 0 for none, with w the
+        weight of the row.
     visits : (m,) int64
         Number of visits before each mistake.
     """
@@ -188,6 +189,8 @@ class BestAverage:
     ----------
     norm, n_neighbors
         As in `SiLA`.
+    rule : {"majority", "symmetric"}
+        How the neighbors decide.
     X : array or CSR of shape (n_rows, n_features)
     labels : (n_rows,) int64
     held_out : (n_rows,) bool
@@ -200,6 +203,7 @@ class BestAverage:
         self,
         norm: Norm,
         n_neighbors: int,
+        rule: str,
         X: Rows,
         labels: np.ndarray,
         held_out: np.ndarray,
@@ -209,7 +213,7 @@ class BestAverage:
             labels = (labels == positive).astype(np.int64)
         if norm == "cosine":  # normalize once, not for every matrix: the order is the same
             X, norm = to_unit_length(X), "none"
-        self._norm, self._k = norm, n_neighbors
+        self._norm, self._k, self._rule = norm, n_neighbors, rule
         self._items, self._queries = X[np.flatnonzero(~held_out)], X[np.flatnonzero(held_out)]
         self._item_labels, self._query_labels = labels[~held_out], labels[held_out]
         self.accuracy = -1.0
@@ -237,11 +241,24 @@ class BestAverage:
         size = max(1, _SCORES_PER_BLOCK // len(self._item_labels))
         for block in slices(len(self._query_labels), size):
             scores = similarity.score(self._queries[block], self._items)
-            votes = majority_votes(self._nearest_labels(scores), n_classes)
+            if self._rule == "symmetric":
+                votes = self._class_sums(scores, n_classes)
+            else:
+                votes = majority_votes(self._nearest_labels(scores), n_classes)
             n_correct += int(np.count_nonzero(votes.argmax(axis=1) == self._query_labels[block]))
         accuracy = n_correct / len(self._query_labels)
         if accuracy > self.accuracy or (wins_ties and accuracy == self.accuracy):
             self.accuracy, self.W, self.n_epochs, self.tail = accuracy, W, epoch, tail
+
+    def _class_sums(self, scores: np.ndarray, n_classes: int) -> np.ndarray:
+        """Return the sum of the highest scores of each class; −inf for a class without rows."""
+        sums = np.full((len(scores), n_classes), -np.inf)
+        for label in range(n_classes):
+            of_class = scores[:, self._item_labels == label]
+            k = min(self._k, of_class.shape[1])
+            if k:
+                sums[:, label] = -np.partition(-of_class, k - 1, axis=1)[:, :k].sum(axis=1)
+        return sums
 
     def _nearest_labels(self, scores: np.ndarray) -> np.ndarray:
         """Return the labels of each row's nearest neighbors, without the overhead of a search."""

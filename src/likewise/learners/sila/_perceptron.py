@@ -155,6 +155,8 @@ class Perceptron:
         The classes opposed to a group, as two ranges: from, to, from, to.
     targets : (n, k) int64
         Positions among the sorted rows; −1 for a missing target.
+    weights : (n,) float64
+        Factor of the updates of each row, at most 1.
     voted : VotedSum
         Collects the updates.
     """
@@ -165,6 +167,7 @@ class Perceptron:
         group: np.ndarray,
         reach: np.ndarray,
         targets: np.ndarray,
+        weights: np.ndarray,
         voted: VotedSum,
     ) -> None:
         n, k = targets.shape
@@ -172,11 +175,11 @@ class Perceptron:
         spans = rows.segments[reach]
         n_opposed = spans[:, 1] - spans[:, 0] + spans[:, 3] - spans[:, 2]
         present, targets = targets >= 0, np.maximum(targets, 0)
-        weights = rows.inverse_norms(np.repeat(np.arange(n), k), targets.ravel()).reshape(n, k)
+        inverse = rows.inverse_norms(np.repeat(np.arange(n), k), targets.ravel()).reshape(n, k)
         self._problem = kernels.SilaProblem(
             rows.norm, voted.form == "symmetric", rows.sizes, rows.original, rows.segments, reach,
-            spans, group, targets, weights * present, *_inverse_norm_bounds(rows, spans, group),
-            np.minimum(n_opposed, k)[group],
+            spans, group, targets, inverse * present, weights,
+            *_inverse_norm_bounds(rows, spans, group), np.minimum(n_opposed, k)[group],
         )  # fmt: skip
         diagonal = voted.form == "diagonal"
         self._one_by_one_share = min_share_one_by_one(rows, diagonal)
@@ -290,7 +293,8 @@ class Perceptron:
     def _updates(self, rows: np.ndarray, places: np.ndarray, which: slice) -> Updates:
         at = self._mistakes[which]
         partners = self._problem.targets[rows[at]], self._others[which]
-        weights = self._problem.target_weights[rows[at]], -self._other_weights[which]
+        pulls = self._problem.row_weights[rows[at], None] * self._problem.target_weights[rows[at]]
+        weights = pulls, -self._other_weights[which]
         return Updates(
             rows[at], np.hstack(partners), np.hstack(weights), self.voted.n_visits + places[at]
         )

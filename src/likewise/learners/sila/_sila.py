@@ -2,25 +2,28 @@
 
 import zlib
 from collections.abc import Iterator
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likewise._files import fields
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each
 from likewise._validation import (
     Rows,
     check_choice,
+    check_class_targets,
     check_classes,
     check_number,
     check_whole_number,
     is_sparse,
 )
+from likewise.learners.linear_map import BilinearTransformer
 from likewise.learners.sila._averaging import BestAverage, Form, Norm, Updates, VotedSum
+from likewise.learners.sila._margin import SiLAMargin, margin_of
 from likewise.learners.sila._perceptron import (
     Perceptron,
     SortedRows,
@@ -28,13 +31,35 @@ from likewise.learners.sila._perceptron import (
     initial_matrix,
 )
 from likewise.similarities import Bilinear, Similarity, as_similarity
-from likewise.supervision import target_neighbors
+from likewise.supervision import target_neighbors, weighted_rows
 
 _MAX_FEATURES = 16_384  # three matrices of that width take 6 GiB
 _MULTIPLICATIONS_PER_STEP = 50_000_000  # some hundredths of a second between checks for Ctrl-C
 
+# Fitted attributes in a file.
+_FORM = fields.Instance(Bilinear, n_query_features="features", n_item_features="features")
+_TAIL = fields.OrNone(fields.Number())
+_MATRIX = fields.Either(
+    fields.Array(fields.FLOATS, "features", "features"), fields.Array(fields.FLOATS, "features")
+)
+_STATE = fields.Parts(
+    A=_MATRIX,
+    weighted=_MATRIX,
+    n_visits=fields.Number(),
+    n_updates=fields.Number(),
+    n_epochs=fields.Number(),
+    tail=_TAIL,
+    # the updates of the tail: of each problem another number
+    rows=fields.Array(fields.INTEGERS, "updates", minimum=0),
+    partners=fields.Array(fields.INTEGERS, "updates", "partners", minimum=0),
+    weights=fields.Array(fields.FLOATS, "updates", "partners"),
+    visits=fields.Array(fields.INTEGERS, "updates", minimum=0),
+    seed=fields.Number(),
+    checksum=fields.Record(),
+)
 
-class SiLA(BaseEstimator):
+
+class SiLA(BilinearTransformer, BaseEstimator):
     """Normalized bilinear similarity, learned for nearest neighbors by a voted perceptron.
 
     s(x, y) = xᵀAy / N(x, y). Rows are visited one by one. If the similarities of a row to its
@@ -60,7 +85,7 @@ class SiLA(BaseEstimator):
         Sum only the last `tail` matrices of the sequence.
     early_stopping : bool, default=False
         Choose the number of epochs and, unless given, the tail by the accuracy of `n_neighbors`
-        nearest neighbors on validation rows.
+        nearest neighbors on validation rows, under `validation_rule`.
     validation_fraction : float, default=0.2
         Share of the rows in the validation set, stratified by class.
     protocol : {"multiclass", "one_vs_rest"}, default="multiclass"
@@ -71,6 +96,9 @@ class SiLA(BaseEstimator):
         Seed of the order of visits and of the validation split.
     verbose : bool, default=False
         Show progress.
+    validation_rule : {"auto", "majority", "symmetric"}, default="auto"
+        Rule that predicts the validation rows, as in `SimilarityClassifier`. "auto" is the rule of
+        the classifier that fits this learner if it is one of these, else "majority".
 
     Attributes
     ----------
@@ -103,6 +131,17 @@ class SiLA(BaseEstimator):
     True
     """
 
+    _file_fields: ClassVar[fields.Declaration] = {
+        "classes_": fields.Labels("classes"),
+        "similarity_": fields.Optional(_FORM),
+        "similarities_": fields.Optional(fields.ListOf(_FORM, "classes")),
+        "n_epochs_": fields.Either(fields.Number(), fields.ListOf(fields.Number(), "classes")),
+        "tail_": fields.Either(_TAIL, fields.ListOf(_TAIL, "classes")),
+        "history_": fields.Record(),
+        "n_updates_": fields.Number(),
+        "state_": fields.Optional(fields.Either(_STATE, fields.ListOf(_STATE, "classes"))),
+    }
+
     def __init__(
         self,
         form: Form = "square",
@@ -118,6 +157,7 @@ class SiLA(BaseEstimator):
         shuffle: bool = False,
         random_state: Any = None,
         verbose: bool = False,
+        validation_rule: Literal["auto", "majority", "symmetric"] = "auto",
     ) -> None:
         self.form = form
         self.norm = norm
@@ -131,24 +171,29 @@ class SiLA(BaseEstimator):
         self.shuffle = shuffle
         self.random_state = random_state
         self.verbose = verbose
+        self.validation_rule = validation_rule
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the similarity from labeled rows.
 
         Parameters
         ----------
         X : array or CSR of shape (n_rows, n_features)
         y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            Factor of the updates of A by a row's mistakes, relative to the largest weight. A row of
+            weight zero is left out. Targets, nearest rows of other classes, visits and validation
+            do not depend on other weights.
         """
         self._check_parameters()
-        X, y = self._check_rows(X, y, reset=True)
+        X, y, weights = self._check_rows(X, y, sample_weight, reset=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         held_out = np.zeros(len(y), dtype=bool)
         if self.early_stopping:
             held_out = validation_mask(y, self.validation_fraction, seed)
-        return self._train(X, y, held_out, seed, states=None)
+        return self._train(X, y, weights, held_out, seed, states=None)
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Continue the last `fit` or `partial_fit` for `n_epochs` more epochs.
 
         Parameters
@@ -156,6 +201,8 @@ class SiLA(BaseEstimator):
         X : array or CSR of shape (n_rows, n_features)
             With a `tail`, which includes earlier visits, the same rows as before.
         y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+            As in `fit`.
         """
         self._check_parameters()
         if self.early_stopping:
@@ -164,8 +211,8 @@ class SiLA(BaseEstimator):
                 "early_stopping=False."
             )
         if not hasattr(self, "state_"):
-            return self.fit(X, y)
-        X, y = self._check_rows(X, y, reset=False)
+            return self.fit(X, y, sample_weight)
+        X, y, weights = self._check_rows(X, y, sample_weight, reset=False)
         one_vs_rest = isinstance(self.state_, list)
         if one_vs_rest != (self.protocol == "one_vs_rest"):
             raise ValueError(f"protocol was changed to {self.protocol!r} after fit: fit again.")
@@ -174,9 +221,39 @@ class SiLA(BaseEstimator):
             raise ValueError(f"y has the class {unknown[0]!s}, which was not in y at fit.")
         states: list[Any] = self.state_ if one_vs_rest else [self.state_]  # type: ignore[assignment]
         self._check_states(states, X, y)
-        return self._train(X, y, np.zeros(len(y), dtype=bool), states[0]["seed"], states)
+        held_out = np.zeros(len(y), dtype=bool)
+        return self._train(X, y, weights, held_out, states[0]["seed"], states)
+
+    def margin(self, X: Any, y: Any) -> SiLAMargin | list[SiLAMargin]:
+        """Return the margins of labeled rows under the learned matrix, and the paper's bounds.
+
+        Parameters
+        ----------
+        X : array or CSR of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+
+        Returns
+        -------
+        SiLAMargin
+            ``margins``, ``margin`` (γ), ``radius`` (R), ``deviation(gamma)`` (D_A,γ),
+            ``mistake_bound(gamma)`` and ``error_bound(gamma)``; in one-vs-rest, a list with one for
+            each class. The bounds hold for rows of equal weight and ``init="zero"``.
+        """
+        check_is_fitted(self)
+        X, y, _ = self._check_rows(X, y, None, reset=False)
+        if hasattr(self, "similarity_"):
+            return self._margin(self.similarity_, X, y)
+        return [
+            self._margin(similarity, X, y == label)
+            for label, similarity in zip(self.classes_, self.similarities_, strict=True)
+        ]
+
+    def _margin(self, similarity: Bilinear, X: Rows, y: np.ndarray) -> SiLAMargin:
+        targets = _targets(X, y, self.n_neighbors, self.norm)
+        return margin_of(similarity, self.form, X, y, targets)
 
     def _check_parameters(self) -> None:
+        check_choice(self.validation_rule, "validation_rule", ("auto", "majority", "symmetric"))
         check_choice(self.form, "form", get_args(Form))
         check_choice(self.norm, "norm", get_args(Norm))
         check_choice(self.init, "init", ("zero", "base"))
@@ -191,12 +268,18 @@ class SiLA(BaseEstimator):
                 f"validation_fraction must be below 1, but {self.validation_fraction} was given."
             )
 
-    def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Rows, np.ndarray]:
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool
+    ) -> tuple[Rows, np.ndarray, np.ndarray]:
+        """Return the rows of positive weight, their labels, and their weights of maximum 1."""
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, order="C", reset=reset,
             ensure_min_samples=2,
         )  # fmt: skip
-        check_classification_targets(y)
+        check_class_targets(y, self)
+        rows, weights = weighted_rows(sample_weight, y)
+        if len(rows) < len(y):
+            X, y = X[rows], y[rows]
         check_classes(y)
         X = _base(self.norm).check_queries(X, "X")
         if self.form != "diagonal" and X.shape[1] > _MAX_FEATURES:
@@ -204,7 +287,7 @@ class SiLA(BaseEstimator):
                 f"form {self.form!r} needs n_features² matrices, and X has {X.shape[1]} "
                 f"features; the limit is {_MAX_FEATURES}. Use form 'diagonal' or fewer features."
             )
-        return X, y
+        return X, y, np.ones(len(y)) if weights is None else weights / weights.max()
 
     def _check_states(self, states: list[dict[str, Any]], X: Rows, y: np.ndarray) -> None:
         """Raise ValueError if the sequence cannot be continued."""
@@ -213,6 +296,8 @@ class SiLA(BaseEstimator):
         for state in states:
             if state["A"].shape != shape or state["partners"].shape[1] != 2 * self.n_neighbors:
                 raise ValueError("form or n_neighbors was changed after fit: fit again.")
+            if max(state["rows"].max(initial=0), state["partners"].max(initial=0)) >= X.shape[0]:
+                raise ValueError("tail includes rows of an earlier call, which X does not have.")
             if self.tail is None:
                 continue
             if state["tail"] is None or state["tail"] < self.tail:
@@ -227,13 +312,20 @@ class SiLA(BaseEstimator):
                 )
 
     def _train(
-        self, X: Rows, y: np.ndarray, held_out: np.ndarray, seed: int, states: list[Any] | None
+        self,
+        X: Rows,
+        y: np.ndarray,
+        weights: np.ndarray,
+        held_out: np.ndarray,
+        seed: int,
+        states: list[Any] | None,
     ) -> Self:
         classes = np.unique(y) if states is None else self.classes_
         labels = np.searchsorted(classes, y)
         training = np.flatnonzero(~held_out)
         X_train = X[training] if self.early_stopping else X
         rows = SortedRows(X_train, labels[training], self.norm)
+        row_weights = weights[training][rows.original]
         targets = _targets(X_train, y[training], self.n_neighbors, self.norm)
         first_epoch = 0 if states is None else states[0]["n_epochs"]
         runs = []
@@ -242,8 +334,10 @@ class SiLA(BaseEstimator):
             best = None
             if self.early_stopping:
                 positive = None if self.protocol == "multiclass" else number
-                best = BestAverage(self.norm, self.n_neighbors, X, labels, held_out, positive)
-            runs.append(TrainingRun(Perceptron(rows, *problem, voted), best, first_epoch))
+                rule = "symmetric" if self.validation_rule == "symmetric" else "majority"
+                best = BestAverage(self.norm, self.n_neighbors, rule, X, labels, held_out, positive)
+            perceptron = Perceptron(rows, *problem, row_weights, voted)
+            runs.append(TrainingRun(perceptron, best, first_epoch))
         self._run_epochs(runs, rows, first_epoch, seed)
         self.classes_: np.ndarray = classes
         self._publish(runs, states is not None, {"seed": seed, "checksum": _checksum(X, y)})
@@ -333,10 +427,16 @@ class SiLA(BaseEstimator):
             states = [{**run.state(), **data} for run in runs]
             self.state_ = states if one_vs_rest else states[0]
 
+    def _check_transform(self) -> bool:
+        if self.norm not in ("none", "cosine") or self.protocol != "multiclass":
+            raise AttributeError(
+                "transform needs norm 'none' or 'cosine' and protocol 'multiclass', but they are "
+                f"{self.norm!r} and {self.protocol!r}."
+            )
+        return super()._check_transform()
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.norm in ("dice", "jaccard")
         return tags
 

@@ -35,6 +35,9 @@ class HeldOut(Protocol):
     def without_ranking(self) -> np.ndarray:
         """Return the expected values if all scores are equal."""
 
+    def head(self, similarity: Bilinear) -> np.ndarray | None:
+        """Return the precision at 1 of each query; None if the measure is of the head itself."""
+
 
 class HeldOutRelevance:
     """nDCG@10 of held-out queries among all items.
@@ -90,6 +93,9 @@ class HeldOutRelevance:
             own_rank = np.where(own.any(axis=1), own.argmax(axis=1), self._n_items)
             ranks -= own_rank[self._rows] < ranks
         return ndcg_seen_new(self._rows, self._grades, ranks, self._seen, len(self.held), CUT_OFF)
+
+    def head(self, similarity: Similarity) -> None:
+        """Return None: nDCG@10 is a measure of the head."""
 
     def values_of(self, scores: np.ndarray, block: slice) -> np.ndarray:
         """Return nDCG@10 of a block of the queries from their scores with all items."""
@@ -163,6 +169,9 @@ class HeldOutTriplets:
             margins[block] -= similarity.score_pairs(rows, take(self._items, farther))
         return self.values_of(margins)
 
+    def head(self, similarity: Similarity) -> None:
+        """Return None: triplets do not say which item is first."""
+
     def values_of(self, margins: np.ndarray) -> np.ndarray:
         """Return the share of every query from the margins of its triplets."""
         correct = (np.sign(margins) + 1) / 2
@@ -200,6 +209,14 @@ class HeldOutLabels:
     def __call__(self, similarity: Bilinear) -> np.ndarray:
         """Return the average precision of every row that has another of its class."""
         return all_new(average_precisions(similarity.score, self._X, self._y))
+
+    def head(self, similarity: Bilinear) -> np.ndarray:
+        """Return whether the nearest other row is of the same class, for the same rows."""
+        counts = np.unique(self._y, return_inverse=True, return_counts=True)
+        has_mate = counts[2][counts[1]] > 1
+        nearest = similarity.neighbors(self._X, self._X, 1, exclude_self=True).ids[:, 0]
+        same = self._y[nearest.astype(np.int64)] == self._y
+        return np.asarray(same[has_mate], dtype=np.float64)
 
     def without_ranking(self) -> np.ndarray:
         """Return the average precision of rows in random order."""
@@ -267,9 +284,7 @@ def precisions_of_block(matches: Matches, start: int, labels: np.ndarray) -> np.
     return average_precision(gains[n_relevant > 0], n_relevant[n_relevant > 0])
 
 
-def held_out_rows(
-    y: np.ndarray, splits: np.ndarray, split: int, rng: np.random.Generator
-) -> np.ndarray:
+def held_out_rows(splits: np.ndarray, split: int, rng: np.random.Generator) -> np.ndarray:
     """Return the rows of a split; a random sample of them if there are many."""
     rows = np.flatnonzero(splits == split)
     if len(rows) > _MAX_ROWS:

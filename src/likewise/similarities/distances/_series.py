@@ -10,22 +10,39 @@ from typing import Any
 import numpy as np
 
 from likewise import kernels
-from likewise._validation import as_objects
+from likewise._validation import as_objects, check_number, check_whole_number
 from likewise.similarities._blocks import Distance, NamePair
 
 
 @dataclass(frozen=True, eq=False)
 class SeriesDistance(Distance):
-    """Dynamic time warping without a window: √Σ|aᵢ − bⱼ|² along the best alignment.
+    """Dynamic time warping: √Σ|aᵢ − bⱼ|² along the best alignment.
 
     Series are 1-D arrays, or (length, n_channels) arrays, of any lengths.
+
+    Parameters
+    ----------
+    window : float or int, optional
+        Sakoe–Chiba window: the largest shift of an alignment, as a share of the longer
+        series (0.1) or as a number of frames (5). Series whose lengths differ by more may shift by
+        that difference. By default any shift is allowed.
 
     Examples
     --------
     >>> import likewise as lw
     >>> lw.as_similarity("dtw").distance([[1.0, 2.0, 3.0]], [[1.0, 1.0, 2.0, 3.0]])
     array([[0.]])
+    >>> lw.distances.SeriesDistance(window=0).distance([[0.0, 0.0, 1.0]], [[0.0, 1.0, 1.0]])
+    array([[1.]])
     """
+
+    window: float | int | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.window, float):
+            check_number(self.window, "window", minimum=0, maximum=1)
+        elif self.window is not None:
+            check_whole_number(self.window, "window", minimum=0)
 
     def check_queries(self, Q: Any, name: str = "Q") -> list[np.ndarray]:
         """Return a list of series, all 1-D or all with the same number of channels."""
@@ -47,7 +64,9 @@ class SeriesDistance(Distance):
                 f"shapes {left[0].shape} and {right[0].shape}."
             )
         out = np.empty((len(left), len(right)))
-        kernels.dtw_distances(*_concatenated(left), *_concatenated(right), out)
+        window = 1.0 if self.window is None else self.window
+        share, frames = (window, 0) if isinstance(window, float) else (0.0, window)
+        kernels.dtw_distances(*_concatenated(left), *_concatenated(right), share, frames, out)
         return out
 
 

@@ -9,6 +9,12 @@ from likewise._validation import check_choice
 INITS = ("identity", "pca", "lda")
 
 
+def check_n_components(n_components: int | None, n_features: int) -> None:
+    """Raise ValueError if the map would have more rows than features."""
+    if n_components is not None and n_components > n_features:
+        raise ValueError(f"n_components is {n_components}, but X has only {n_features} features.")
+
+
 def starting_map(X: np.ndarray, y: np.ndarray | None, init: Any, n_components: int | None) -> Any:
     """Return a map of shape (n_components, n_features).
 

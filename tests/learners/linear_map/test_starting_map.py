@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from likewise.learners.lmnn._init import starting_map
+from likewise.learners.linear_map import starting_map
 
 
 @pytest.fixture

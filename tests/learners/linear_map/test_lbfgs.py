@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import rosen, rosen_der
 
-from likewise.learners.lmnn._optimizer import LBFGS
+from likewise.learners.linear_map import LBFGS
 
 
 def bowl(x):
@@ -95,3 +95,19 @@ def test_a_cliff_of_infinity_is_walked_around():
     optimizer = LBFGS(walled, np.array([-40.0]))
     run(optimizer)
     assert_allclose(optimizer.x, 1, atol=1e-6)
+
+
+def test_with_the_inverse_hessian_as_preconditioner_two_steps_reach_the_minimum(rng):
+    root = rng.normal(size=(4, 4)) * [1.0, 10.0, 100.0, 1000.0]
+    hessian, goal, start = root.T @ root, rng.normal(size=(2, 4)), rng.normal(size=(2, 4))
+
+    def cost(x):
+        return float(np.vdot((x - goal) @ hessian, x - goal)), 2 * (x - goal) @ hessian
+
+    conditioned = LBFGS(cost, start, preconditioner=np.linalg.inv(hessian))
+    plain = LBFGS(cost, start)
+    for _ in range(2):
+        conditioned.step()
+        plain.step()
+    assert_allclose(conditioned.x, goal, atol=1e-6)
+    assert plain.value > 1e6 * conditioned.value
