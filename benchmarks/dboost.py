@@ -70,7 +70,7 @@ def _boosting(search: str, share: float = 1.0) -> Any:
         def run() -> Any:
             rng = np.random.default_rng(0)
             with limit_threads(1), LongWork("boosting") as work:
-                found = boost(columns, rows, y, n_rounds, options, rng, work)
+                found = boost(columns, rows, y, np.ones(len(y)), n_rounds, options, rng, work)
             return found, columns, n_rounds
 
         return run

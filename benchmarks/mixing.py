@@ -63,22 +63,19 @@ CONTENDERS = [
     *(
         Contender(f"{n_shards} × {shard_size}", _cut("AROMA", n_shards, shard_size), slow=True)
         for n_shards, shard_size in (
-            (2, 25_000),
             (2, 50_000),
-            (2, 100_000),
+            (2, 125_000),
             (2, 250_000),
             (8, 12_500),
-            (8, 25_000),
-            (8, 62_500),
-            (16, 12_500),
-            (16, 62_500),
-            (64, 5_200),
-            (64, 15_625),
+            (8, 31_250),
+            (64, 1_562),
+            (64, 3_906),
         )
     ),
     Contender("OASIS", _plain("OASIS"), slow=True),
-    Contender("OASIS, 2 × 50000", _cut("OASIS", 2, 50_000), slow=True),
-    Contender("OASIS, 8 × 12500", _cut("OASIS", 8, 12_500), slow=True),
+    Contender("OASIS, 2 × 125000", _cut("OASIS", 2, 125_000), slow=True),
+    Contender("OASIS, 8 × 31250", _cut("OASIS", 8, 31_250), slow=True),
+    Contender("OASIS, 64 × 3906", _cut("OASIS", 64, 3_906), slow=True),
 ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from likewise._validation import unknown_name
-from reproduce._frame import known, reproduce, table
+from reproduce._frame import known, reproduce, tables
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -16,7 +16,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", help=f"one of {', '.join(known())}")
     parser.add_argument("--folder", type=Path, default=Path("results/reproduce"))
     parser.add_argument(
-        "--only", metavar="TEXT", help="measure settings whose name has TEXT in it; keep the others"
+        "--only",
+        metavar="TEXT",
+        default="",
+        help="measure settings whose name has TEXT in it; keep the others",
     )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
@@ -28,7 +31,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(unknown_name(chosen.name, "NAME", known()), file=sys.stderr)
         return 2
     rows = reproduce(chosen.name, chosen.folder, only=chosen.only, verbose=not chosen.quiet)
-    print(json.dumps([asdict(row) for row in rows], indent=2) if chosen.json else table(rows))
+    if chosen.json:
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        print(*tables(chosen.name, rows), sep="\n\n")
     print(f"written to {chosen.folder}", file=sys.stderr)
     return 0
 

@@ -48,7 +48,7 @@ class Reproduction(Protocol):
 
     PAPER: str
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, only: str = "") -> Iterator[Row]:
         """Yield the rows as they are measured."""
 
     def figures(self, rows: list[Row]) -> Iterable[tuple[str, Any]]:
@@ -65,14 +65,13 @@ def reproduce(
     name: str,
     folder: str | os.PathLike[str],
     *,
-    only: str | None = None,
+    only: str = "",
     verbose: bool = False,
 ) -> list[Row]:
     """Run one reproduction and write NAME.json, NAME.md and its figures into `folder`.
 
-    Ctrl-C ends it early and writes the rows so far. With `only`, for modules whose `rows` takes it,
-    only settings whose name contains that text are measured, and other rows of an earlier run in
-    the same folder are kept.
+    Ctrl-C ends it early and writes the rows so far. With `only`, settings whose name contains that
+    text are measured, and other rows of an earlier run in the same folder are kept.
     """
     if name not in known():
         raise unknown_name(name, "NAME", known())
@@ -80,8 +79,8 @@ def reproduce(
     require_extra("matplotlib.figure", "plots", "the figures of a reproduction")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [] if only is None else _rows_of(folder / f"{name}.json")
-    measured = paper.rows() if only is None else paper.rows(only)
+    rows = _rows_of(folder / f"{name}.json") if only else []
+    measured = paper.rows(only)
     with (
         show_progress(verbose),
         LongWork(f"reproducing {name}", unit="rows", partial_result="the rows so far") as work,
@@ -95,7 +94,8 @@ def reproduce(
             work.advance()
             if work.interrupted:
                 break
-    text = f"# {paper.PAPER}\n\n{table(rows).to_markdown()}\n"
+    shown = "\n\n".join(shown.to_markdown() for shown in tables(name, rows))
+    text = f"# {paper.PAPER}\n\n{shown}\n"
     (folder / f"{name}.md").write_text(text, encoding="utf8")
     for title, figure in paper.figures(rows):
         slug = re.sub(r"\W+", "-", title).strip("-")
@@ -108,6 +108,12 @@ def _rows_of(path: Path) -> list[Row]:
     if not path.is_file():
         return []
     return [Row(**row) for row in json.loads(path.read_text(encoding="utf8"))["rows"]]
+
+
+def tables(name: str, rows: list[Row]) -> list[Table]:
+    """Return the tables of a reproduction: one, unless its module has others."""
+    paper: Any = import_module(f"reproduce.{name}")
+    return list(paper.tables(rows)) if hasattr(paper, "tables") else [table(rows)]
 
 
 def table(rows: list[Row]) -> Table:

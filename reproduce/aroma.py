@@ -40,10 +40,10 @@ Split = tuple[Any, np.ndarray, Any, np.ndarray]
 _curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
 
 
-def rows(only: str | None = None) -> Iterator[Row]:
+def rows(only: str = "") -> Iterator[Row]:
     """Yield precisions and gains of each setting."""
     for name, measure in _SETTINGS.items():
-        if only is not None and only not in name:
+        if only.lower() not in name.lower():
             continue
         try:
             yield from measure(name)

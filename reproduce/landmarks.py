@@ -24,6 +24,7 @@ PAPER = (
 
 # Tables 5.1 and 6.3. Webmaster, 582 × 1406 (82.0, 71.8, 72.5, 69.9, 81.2), is not available.
 _METHODS = ("Winnow", "SVM", "NN", "SIM", "Winnow+SIM")
+_BOOK = ("ssl_digit1", "ssl_usps", "ssl_text")
 _PUBLISHED = {
     "Congress": (93.79, 94.93, 90.8, 90.90, 92.24),
     "Credit": (78.50, 55.52, 61.5, 59.10, 77.36),
@@ -40,9 +41,16 @@ Split = tuple[np.ndarray, np.ndarray]  # rows with a label, and test rows
 _curves: dict[str, Any] = {}
 
 
-def rows() -> Iterator[Row]:
-    """Yield the tables, then the semi-supervised splits and the synthetic sets."""
-    for name in [*_PUBLISHED, "ssl_text"]:
+def rows(only: str = "") -> Iterator[Row]:
+    """Yield the tables, then the semi-supervised splits and the synthetic sets.
+
+    With `only`, those whose name has this text in it.
+    """
+
+    def wanted(name: str) -> bool:
+        return only.lower() in name.lower()
+
+    for name in filter(wanted, [*_PUBLISHED, "ssl_text"]):
         try:
             X, y = _table(name)
         except DatasetUnavailableError as error:
@@ -50,11 +58,16 @@ def rows() -> Iterator[Row]:
             continue
         note = f"{X.shape[0]} × {X.shape[1]}; {_TRIALS} splits, {_N_LABELED} labels"
         yield from _measured(name, X, y, list(_random_splits(y)), note)
-    yield from _book_splits()
-    yield from _circle()
-    yield from _blobs_and_line()
-    yield from _goodness()
-    yield from _irrelevant_features()
+    for name in filter(wanted, _BOOK):
+        yield from _book_splits(name)
+    parts = {
+        "Circle": _circle,
+        "Blobs and Line": _blobs_and_line,
+        "Figure 3.2, Digit1": _goodness,
+        "features": _irrelevant_features,
+    }
+    for name in filter(wanted, parts):
+        yield from parts[name]()
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
@@ -236,23 +249,21 @@ _PREDICTORS: dict[str, Callable[..., np.ndarray]] = {
 _CHOSEN_AND_PEERS = ("Winnow", "NN", "chosen on the labels", "LabelSpreading", "SelfTraining")
 
 
-def _book_splits() -> Iterator[Row]:
+def _book_splits(name: str) -> Iterator[Row]:
     """Yield the 10- and 100-label splits of Chapelle, Schölkopf and Zien (2006)."""
-    methods = {name: _PREDICTORS[name] for name in _CHOSEN_AND_PEERS}
-    for name in ("ssl_digit1", "ssl_usps", "ssl_text"):
-        for n_labels in (10, 100):
-            try:
-                data = load(name)
-            except DatasetUnavailableError as error:
-                yield Row(name, "all", None, None, note=str(error))
-                break
-            X, y = data.X.astype(np.float64), np.unique(data.y, return_inverse=True)[1]
-            chosen = np.asarray(data.extra[f"labeled{n_labels}"], dtype=np.int64)
-            every = np.arange(len(y))
-            splits = [(labeled, np.setdiff1d(every, labeled)) for labeled in chosen]
-            setting = f"{name}, {n_labels} labels"
-            note = f"the book's {len(splits)} splits"
-            yield from _measured(setting, X, y, splits, note, methods)
+    methods = {method: _PREDICTORS[method] for method in _CHOSEN_AND_PEERS}
+    try:
+        data = load(name)
+    except DatasetUnavailableError as error:
+        yield Row(name, "all", None, None, note=str(error))
+        return
+    X, y = data.X.astype(np.float64), np.unique(data.y, return_inverse=True)[1]
+    every = np.arange(len(y))
+    for n_labels in (10, 100):
+        chosen = np.asarray(data.extra[f"labeled{n_labels}"], dtype=np.int64)
+        splits = [(labeled, np.setdiff1d(every, labeled)) for labeled in chosen]
+        setting = f"{name}, {n_labels} labels"
+        yield from _measured(setting, X, y, splits, f"the book's {len(splits)} splits", methods)
 
 
 def _circle() -> Iterator[Row]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.classifiers import SimilarityClassifier
 from likewise.exceptions import DatasetUnavailableError
-from likewise.learners import LMNN
+from likewise.learners import LMNN, NCA
 from likewise.similarities import as_similarity
 from reproduce._datasets import load
 from reproduce._frame import Row
@@ -20,10 +20,8 @@ PAPER = (
     "Classification (2005); errors in %"
 )
 
-# scikit-learn's NCA holds several matrices of all pairs of training rows, and its time grows with
-# the square of their number.
-_MOST_ROWS_FOR_NCA = 5_000
 _K = 3
+_METHODS = ("Euclid", "LMNN", "LMNN energy", "LDA", "SVM", "NCA")
 _PICTURES_SHOWN = 6
 
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -42,24 +40,26 @@ class Setting:
     note: str = ""
 
 
-def rows() -> Iterator[Row]:
-    """Yield the errors of each setting."""
+def rows(only: str = "") -> Iterator[Row]:
+    """Yield errors; `only` is part of a setting's name, of a method's, or of "setting: method"."""
     for setting in _SETTINGS:
+        methods = [m for m in _METHODS if only.lower() in f"{setting.name}: {m}".lower()]
+        if not methods:
+            continue
         try:
             splits = list(setting.splits())
         except DatasetUnavailableError as error:
             yield Row(setting.name, "all", None, None, note=str(error))
             continue
-        fitted = [LMNN(_K, c=setting.c).fit(X, y) for X, y, *_ in splits]
-        for method, errors in _errors(setting, splits, fitted).items():
+        of_lmnn = any(method.startswith("LMNN") for method in methods)
+        fitted = [LMNN(_K, c=setting.c).fit(X, y) for X, y, *_ in splits] if of_lmnn else []
+        for method in methods:
             published = setting.published.get(method)
-            if isinstance(errors, str):
-                yield Row(setting.name, method, published, None, note=errors)
-            else:
-                note = f"{len(splits)} splits of {len(splits[0][0])} rows; {setting.note}"
-                mean, deviation = float(np.mean(errors)), float(np.std(errors))
-                yield Row(setting.name, method, published, mean, deviation, note.rstrip("; "))
-        if setting.image_shape is not None:
+            errors = _errors(method, setting, splits, fitted)
+            note = f"{len(splits)} splits of {len(splits[0][0])} rows; {setting.note}"
+            mean, deviation = float(np.mean(errors)), float(np.std(errors))
+            yield Row(setting.name, method, published, mean, deviation, note.rstrip("; "))
+        if setting.image_shape is not None and fitted:
             _pictures[setting.name] = _changed_neighbors(setting, splits[0], fitted[0])
 
 
@@ -89,30 +89,20 @@ def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
     yield from _pictures.items()
 
 
-def _errors(
-    setting: Setting, splits: list[Split], fitted: list[LMNN]
-) -> dict[str, list[float] | str]:
-    """Return the errors of every method on every split, or the reason for their absence."""
-    learned = [model.similarity_ for model in fitted]
-    found: dict[str, list[float] | str] = {
-        "Euclid": [_nearest_error("euclidean", split) for split in splits],
-        "LMNN": [_nearest_error(s, split) for s, split in zip(learned, splits, strict=True)],
-        "LMNN energy": [
-            _nearest_error(s, split, rule="energy", c=setting.c)
-            for s, split in zip(learned, splits, strict=True)
-        ],
-        "LDA": [_nearest_error(as_similarity(_lda(*split[:2])), split) for split in splits],
-        "SVM": [_svm_error(*split) for split in splits],
-    }
-    n_rows = len(splits[0][0])
-    if n_rows <= _MOST_ROWS_FOR_NCA:
-        found["NCA"] = [_nearest_error(as_similarity(_nca(*split[:2])), split) for split in splits]
-    else:
-        found["NCA"] = (
-            f"not run: scikit-learn's NCA holds {n_rows}² numbers, "
-            f"{n_rows**2 * 8 / 2**30:.1f} GiB an array"
-        )
-    return found
+def _errors(method: str, setting: Setting, splits: list[Split], fitted: list[LMNN]) -> list[float]:
+    """Return the errors of a method on every split."""
+    if method.startswith("LMNN"):
+        options: dict[str, Any] = {"rule": "energy", "c": setting.c} if "energy" in method else {}
+        return [
+            _nearest_error(model.similarity_, split, **options)
+            for model, split in zip(fitted, splits, strict=True)
+        ]
+    if method == "SVM":
+        return [_svm_error(*split) for split in splits]
+    if method == "Euclid":
+        return [_nearest_error("euclidean", split) for split in splits]
+    learn = _lda if method == "LDA" else NCA(random_state=0).fit
+    return [_nearest_error(as_similarity(learn(*split[:2])), split) for split in splits]
 
 
 def _nearest_error(similarity: Any, split: Split, **options: Any) -> float:
@@ -125,12 +115,6 @@ def _lda(X: np.ndarray, y: np.ndarray) -> Any:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     return LinearDiscriminantAnalysis().fit(X, y)
-
-
-def _nca(X: np.ndarray, y: np.ndarray) -> Any:
-    from sklearn.neighbors import NeighborhoodComponentsAnalysis
-
-    return NeighborhoodComponentsAnalysis(random_state=0).fit(X, y)
 
 
 def _svm_error(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> float:

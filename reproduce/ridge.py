@@ -37,10 +37,10 @@ _PUBLISHED_NEWS = {"p@1": 0.794, "p@10": 0.787, "p@50": 0.771, "mAP": 0.664}
 _PUBLISHED_KEPT = 1 - (17 + 8) / (120 + 58)  # with 2 standard errors
 
 
-def rows(only: str | None = None) -> Iterator[Row]:
+def rows(only: str = "") -> Iterator[Row]:
     """Yield nDCG@10, gains and precisions, setting by setting."""
     for name, measure in _SETTINGS.items():
-        if only is not None and only not in name:
+        if only.lower() not in name.lower():
             continue
         try:
             yield from measure(name)
