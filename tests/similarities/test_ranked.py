@@ -1,5 +1,7 @@
 """Ranked and naive similarity: the formula, to the last tie."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,15 @@ from likewise._threads import limit_threads
 from likewise.similarities import _products, _ranked, _search, similarity_among
 
 
+@contextmanager
+def kernels_alone():
+    """Count the scores of a few pairs by the kernels for many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_search, "FEW_PAIRS", 0)
+        patch.setattr(_products, "FEW_PAIRS", 0)
+        yield
+
+
 @given(
     data=st.integers(1, 3).flatmap(
         lambda width: st.tuples(
@@ -24,6 +35,8 @@ from likewise.similarities import _products, _ranked, _search, similarity_among
 def test_ranked_is_the_formula_ties_included(data):
     Q, S, P = data
     assert_array_equal(lw.Ranked(S).score(Q, P), oracle.ranked(Q, S, P))
+    with kernels_alone():
+        assert_array_equal(lw.Ranked(S).score(Q, P), oracle.ranked(Q, S, P))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -35,6 +48,8 @@ def test_rows_of_the_sample_tie_with_themselves_in_every_form(rng, dtype, as_row
     expected = oracle.ranked(*(part.astype(np.float64) for part in (Q, S, P)))
     ranked = lw.Ranked(as_rows(S))
     assert_array_equal(ranked.score(as_rows(Q), as_rows(P)), expected.astype(dtype))
+    with kernels_alone():
+        assert_array_equal(ranked.score(as_rows(Q), as_rows(P)), expected.astype(dtype))
     assert_array_equal(ranked.score(Q, as_rows(P)), expected.astype(dtype))
     pairs = ranked.score_pairs(as_rows(Q), as_rows(P[:40]))
     assert_array_equal(pairs, np.diagonal(expected[:, :40]).astype(dtype))
@@ -43,6 +58,7 @@ def test_rows_of_the_sample_tie_with_themselves_in_every_form(rng, dtype, as_row
 def test_blocks_and_threads_do_not_change_a_rank(rng, monkeypatch, two_threads):
     S = rng.normal(size=(300, 5)).astype(np.float32)
     expected = lw.Ranked(S).score(S, S[:50])
+    monkeypatch.setattr(_products, "FEW_PAIRS", 0)
     monkeypatch.setattr(_search, "_ITEMS_IN_CHUNK", 37)
     monkeypatch.setattr(_products, "_ITEMS_IN_COUNT", 10)
     monkeypatch.setattr(_products, "_QUERIES_IN_COUNT", 3)

@@ -293,7 +293,7 @@ FAMILIES: tuple[Family, ...] = (
         lambda settings, seed: SimilarityFeatureClassifier(random_state=seed, **settings),
         ({"scale": "standard", "use": "both", "boolean": 0.03},),
         searchable=False,
-        kernels=("winnow_pass_dense", "winnow_scores_dense"),
+        kernels=("pair_scores", "winnow_pass_dense", "winnow_scores_dense"),
         probabilities=False,
     ),
 )

@@ -9,7 +9,14 @@ from likewise import kernels
 from likewise._threads import ScratchArray, for_each, slices
 from likewise._validation import Rows, is_sparse
 from likewise.similarities._rows import map_rows, products
-from likewise.similarities._search import BlockScorer, chunks, counting_bins, items_in_block
+from likewise.similarities._search import (
+    FEW_PAIRS,
+    BlockScorer,
+    chunks,
+    count_few,
+    counting_bins,
+    items_in_block,
+)
 
 # Counting prepares a table for each query, which pays off only for many items.
 _ITEMS_IN_COUNT = 16_384
@@ -63,7 +70,8 @@ class ProductItems:
         kept = self._kept.get((items.start, items.stop)) if isinstance(items, slice) else None
         if kept is not None:
             return kept
-        rows = np.ascontiguousarray(self._rows(items), dtype=np.float64)
+        # kernels have no other specialization for arrays that must not be written to
+        rows = np.require(self._rows(items), np.float64, ["C", "W"])
         centered = rows - self.shift if self.is_distance else rows
         squares = _squared_lengths(centered)
         extra = (np.ones(len(rows)), -squares) if self.is_distance else ()
@@ -129,6 +137,9 @@ class ProductScorer:
 
     def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
         """Multiply and count; score pairs exactly whose product is too close to a threshold."""
+        if len(chunk[0]) * (queries.stop - queries.start) <= FEW_PAIRS:
+            count_few(self.scores(queries, chunk), thresholds, counts)
+            return
         rows, table = chunk[0], counting_bins(thresholds)
         which = np.empty((2, _QUERIES_IN_COUNT * min(len(rows), _ITEMS_IN_COUNT)), np.int32)
         for few in slices(queries.stop, _QUERIES_IN_COUNT, queries.start):

@@ -22,6 +22,7 @@ _NUMBERS_IN_CHUNK = 16_000_000
 _ITEMS_IN_BLOCK = 2_048
 _QUERIES_IN_BLOCK = 256
 _SCORES_IN_BLOCK = 524_288
+FEW_PAIRS = 65_536  # up to which NumPy counts scores, before a kernel is worth its compilation
 
 Best: TypeAlias = tuple[np.ndarray, np.ndarray]  # scores and ids, one row per query
 
@@ -250,9 +251,17 @@ class BlockScorer:
 
     def count(self, queries: slice, chunk: Any, thresholds: np.ndarray, counts: np.ndarray) -> None:
         """Score the block and count."""
-        kernels.count_scores(
-            self.scores(queries, chunk), thresholds, counting_bins(thresholds), counts
-        )
+        scores = self.scores(queries, chunk)
+        if scores.size <= FEW_PAIRS:
+            count_few(scores, thresholds, counts)
+        else:
+            kernels.count_scores(scores, thresholds, counting_bins(thresholds), counts)
+
+
+def count_few(scores: np.ndarray, thresholds: np.ndarray, counts: np.ndarray) -> None:
+    """Count like `kernels.count_scores`, without waiting for a compiler."""
+    for own, limits, found in zip(scores, thresholds, counts, strict=True):
+        found += np.bincount(np.searchsorted(limits, own), minlength=len(found))
 
 
 def counting_bins(thresholds: np.ndarray) -> np.ndarray:
