@@ -36,10 +36,11 @@ def for_each(
     its workers. A nested `for_each` uses one thread.
     """
     items = list(items)
-    n_threads = max((library["num_threads"] for library in _blas().info()), default=1)
-    n_threads = min(n_threads, len(items), _LIMIT.get() or n_threads)
+    n_threads = min(len(items), _LIMIT.get() or len(items)) if parallel else 1
+    if n_threads > 1:
+        n_threads = min(n_threads, _max_blas_threads())
     with single_threaded_blas():
-        if n_threads <= 1 or not parallel:
+        if n_threads <= 1:
             with limit_threads(1):
                 for item in items:
                     work(item)
@@ -169,6 +170,10 @@ class _SharedLimit:
                     with _thread_control():
                         self._limit.restore_original_limits()
                     self._limit = None
+
+
+def _max_blas_threads() -> int:
+    return max((library.num_threads for library in _blas().lib_controllers), default=1)
 
 
 def _has_threads(libraries: Any) -> bool:

@@ -47,11 +47,12 @@ def run(kind, Q, P, weights, rate, W, dtype, *, dense):
     W, S, totals = W.astype(dtype), np.ones(W.shape, dtype), np.zeros(2)
     queries, items = listed(Q, dtype), P.astype(dtype)
     if kind == "oasis" and dense:
-        kernels.oasis_dense(*queries, items, weights, rate, W, totals)
+        kernels.oasis_dense(*queries, items, weights, rate, W, np.empty_like(W[0]), totals)
     elif kind == "oasis":
         kernels.oasis_lists(*queries, *listed(P, dtype), weights, rate, W, totals)
     elif dense:
-        kernels.diagonal_dense(*queries, items, items * items, weights, rate, W, S, totals)
+        sums = np.empty((2, W.shape[1]), W.dtype)
+        kernels.diagonal_dense(*queries, items, items * items, weights, rate, W, S, sums, totals)
     else:
         kernels.diagonal_lists(*queries, *listed(P, dtype), weights, rate, W, S, totals)
     return W, S, totals
@@ -104,22 +105,24 @@ def test_single_precision_follows_double(kind, dense, rng):
 @pytest.mark.parametrize("kind", ["oasis", "diagonal"])
 @pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_same_bits_wherever_a_stream_is_cut(kind, dense, dtype, rng):
+@pytest.mark.parametrize("density", [0.7, 1.0])
+def test_the_same_bits_wherever_a_stream_is_cut(kind, dense, dtype, density, rng):
     """An update and the next read share a pass, also in vectorized loops: a cut must not show."""
-    Q, P = (rng.normal(size=(40, n)) * (rng.random((40, n)) < 0.7) for n in (5, 71))
+    Q, P = (rng.normal(size=(40, n)) * (rng.random((40, n)) < density) for n in (7, 71))
     Q[7:9], P[20] = 0, 0
-    weights, start = rng.choice(WEIGHTS, 40), rng.normal(size=(5, 71))
+    weights, start = rng.choice(WEIGHTS, 40), rng.normal(size=(7, 71))
     whole = run(kind, Q, P, weights, 0.4, start, dtype, dense=dense)
     for cut in (1, 8, 21, 39):
-        W, S, totals = start.astype(dtype), np.ones((5, 71), dtype), np.zeros(2)
+        W, S, totals = start.astype(dtype), np.ones((7, 71), dtype), np.zeros(2)
         for part in (slice(0, cut), slice(cut, 40)):
             q, p, w = listed(Q[part], dtype), P[part].astype(dtype), weights[part]
             if kind == "oasis" and dense:
-                kernels.oasis_dense(*q, p, w, 0.4, W, totals)
+                kernels.oasis_dense(*q, p, w, 0.4, W, np.empty_like(W[0]), totals)
             elif kind == "oasis":
                 kernels.oasis_lists(*q, *listed(P[part], dtype), w, 0.4, W, totals)
             elif dense:
-                kernels.diagonal_dense(*q, p, p * p, w, 0.4, W, S, totals)
+                sums = np.empty((2, W.shape[1]), W.dtype)
+                kernels.diagonal_dense(*q, p, p * p, w, 0.4, W, S, sums, totals)
             else:
                 kernels.diagonal_lists(*q, *listed(P[part], dtype), w, 0.4, W, S, totals)
         assert W.tobytes() == whole[0].tobytes()

@@ -14,6 +14,8 @@ from numba.core import event
 _SAFE_FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 # As above, but a product is rounded before it is added, so that a·x − a·x is zero.
 _ROUNDED = _SAFE_FASTMATH - {"contract"}
+# Sums keep their order, so that the same sum in two loops has the same bits.
+_ORDERED = {"contract", "nsz"}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,6 +36,11 @@ def rounded_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, _ROUNDED)
 
 
+def ordered_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile like `kernel`, but keep the order of sums."""
+    return _compiled(function, _ORDERED)
+
+
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels of the same file call.
 
@@ -47,6 +54,11 @@ def helper(function: Callable[..., Any]) -> Callable[..., Any]:
 def rounded_helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile like `helper`, but round each product before it is added."""
     return _helper(function, _ROUNDED)
+
+
+def ordered_helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile like `helper`, but keep the order of sums."""
+    return _helper(function, _ORDERED)
 
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}

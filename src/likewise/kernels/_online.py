@@ -5,16 +5,16 @@ closer item minus the farther item. Each kernel adds the losses to ``totals[0]``
 of updates to ``totals[1]``. A weight w replaces AROMA's r by r/w and OASIS's C by wC.
 """
 
-from likewise.kernels._jit import kernel
+from likewise.kernels._jit import helper, kernel, ordered_helper, ordered_kernel
 
 
-@kernel
-def oasis_dense(starts, columns, values, items, weights, C, W, totals):
+@ordered_kernel
+def oasis_dense(starts, columns, values, items, weights, C, W, products, totals):
     """Learn from queries in lists and dense items.
 
-    One pass over a row of W applies the last update and reads it for the next triplet, because
-    memory access costs more than the arithmetic. A single loop for both would be a quarter faster,
-    but sums would round differently wherever a stream is cut between the two.
+    If two queries in a row have the same columns, one pass over W applies the update of the first
+    and multiplies by the second, because memory access costs more than the arithmetic. Sums run
+    over the rows of W in order, so that a stream gives the same bits wherever it is cut.
 
     Parameters
     ----------
@@ -23,6 +23,7 @@ def oasis_dense(starts, columns, values, items, weights, C, W, totals):
     weights : (n,)
     C : float, maximum step
     W : (n_query_features, n_item_features), changed
+    products : (n_item_features,), a scratch array
     totals : (2,) float64, changed
     """
     kind = W.dtype.type
@@ -32,36 +33,74 @@ def oasis_dense(starts, columns, values, items, weights, C, W, totals):
         a, a_end = (starts[t - 1], starts[t]) if step > 0 else (0, 0)
         b, b_end = (starts[t], starts[t + 1]) if t < size else (0, 0)
         last, p = items[t - 1 if t > 0 else 0], items[t if t < size else 0]
-        margin, q_squared = kind(0), kind(0)
-        while a < a_end or b < b_end:
-            column = columns[b] if a >= a_end else columns[a]
-            if b < b_end and columns[b] < column:
-                column = columns[b]
-            w = W[column]
-            if a < a_end and columns[a] == column:
-                change = kind(step * values[a])
+        together = _same_columns(columns, a, a_end, b, b_end)
+        if not together:
+            for e in range(a, a_end):
+                _update_product(W[columns[e]], kind(step * values[e]), last, kind(0), products)
+        for j in range(n):
+            products[j] = 0
+        q_squared = kind(0)
+        whole = b + (b_end - b) // 4 * 4
+        for e in range(b, whole, 4):
+            w0, w1, w2, w3 = (
+                W[columns[e]], W[columns[e + 1]], W[columns[e + 2]], W[columns[e + 3]],
+            )  # fmt: skip
+            q0, q1, q2, q3 = values[e], values[e + 1], values[e + 2], values[e + 3]
+            if together:
+                f = a + e - b
+                c0, c1 = kind(step * values[f]), kind(step * values[f + 1])
+                c2, c3 = kind(step * values[f + 2]), kind(step * values[f + 3])
                 for j in range(n):
-                    w[j] += change * last[j]
-                a += 1
-            if b < b_end and columns[b] == column:
-                product = kind(0)
+                    x0, x1 = w0[j] + c0 * last[j], w1[j] + c1 * last[j]
+                    x2, x3 = w2[j] + c2 * last[j], w3[j] + c3 * last[j]
+                    w0[j], w1[j], w2[j], w3[j] = x0, x1, x2, x3
+                    products[j] = (((products[j] + q0 * x0) + q1 * x1) + q2 * x2) + q3 * x3
+            else:
                 for j in range(n):
-                    product += w[j] * p[j]
-                margin += values[b] * product
-                q_squared += values[b] * values[b]
-                b += 1
+                    products[j] = (
+                        ((products[j] + q0 * w0[j]) + q1 * w1[j]) + q2 * w2[j]
+                    ) + q3 * w3[j]
+        for e in range(whole, b_end):
+            change = kind(step * values[a + e - b]) if together else kind(0)
+            _update_product(W[columns[e]], change, last, values[e], products)
+        for e in range(b, b_end):
+            q_squared += values[e] * values[e]
         step = 0.0
-        loss = 1 - margin
+        loss = 1 - _dot(products, p)
         if t == size or not loss > 0:
             continue
         totals[0] += loss
-        p_squared = kind(0)
-        for j in range(n):
-            p_squared += p[j] * p[j]
-        norm = q_squared * p_squared
+        norm = q_squared * _dot(p, p)
         if norm > 0 and weights[t] > 0:
             totals[1] += 1
             step = min(weights[t] * C, loss / norm)
+
+
+@ordered_helper
+def _same_columns(columns, a, a_end, b, b_end):
+    """Return whether two lists, the first of which is not empty, have the same columns."""
+    if a == a_end or a_end - a != b_end - b:
+        return False
+    for e in range(b_end - b):
+        if columns[a + e] != columns[b + e]:
+            return False
+    return True
+
+
+@ordered_helper
+def _update_product(w, change, last, q, products):
+    """Add a multiple of `last` to a row, and `q` times the row to the products."""
+    for j in range(w.shape[0]):
+        w[j] += change * last[j]
+        products[j] += q * w[j]
+
+
+@helper
+def _dot(x, y):
+    total = x.dtype.type(0)
+    for j in range(x.shape[0]):
+        total += x[j] * y[j]
+    return total
 
 
 @kernel
@@ -97,11 +136,11 @@ def oasis_lists(starts, columns, values, p_starts, p_columns, p_values, weights,
                 w[p_columns_t[b]] += change * p[b]
 
 
-@kernel
-def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, totals):
+@ordered_kernel
+def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, sums, totals):
     """Learn a mean and a variance of every entry from queries in lists and dense items.
 
-    Updates and reads share one pass over each row, as in `oasis_dense`.
+    Updates and products share one pass over W and S, as in `oasis_dense`.
 
     Parameters
     ----------
@@ -110,49 +149,77 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, to
     weights : (n,)
     r : float
     W, S : (n_query_features, n_item_features), changed
+    sums : (2, n_item_features), a scratch array
     totals : (2,) float64, changed
     """
     kind = W.dtype.type
     one = kind(1)
     size, n = items.shape
+    products, spreads = sums[0], sums[1]
     step, noise = 0.0, 1.0
     for t in range(size + 1):
         a, a_end = (starts[t - 1], starts[t]) if step > 0 else (0, 0)
         b, b_end = (starts[t], starts[t + 1]) if t < size else (0, 0)
         last_t, this_t = t - 1 if t > 0 else 0, t if t < size else 0
         last, last_squared = items[last_t], squares[last_t]
-        p, p_squared = items[this_t], squares[this_t]
-        margin, variance = kind(0), kind(0)
-        while a < a_end or b < b_end:
-            column = columns[b] if a >= a_end else columns[a]
-            if b < b_end and columns[b] < column:
-                column = columns[b]
-            w, s = W[column], S[column]
-            if a < a_end and columns[a] == column:
-                q = values[a]
-                change, gain = kind(step * q), kind(q * q / noise)
+        together = _same_columns(columns, a, a_end, b, b_end)
+        if not together:
+            for e in range(a, a_end):
+                q = values[e]
+                _update_sums(
+                    W[columns[e]], S[columns[e]], kind(step * q), kind(q * q / noise),
+                    last, last_squared, kind(0), sums,
+                )  # fmt: skip
+        for j in range(n):
+            products[j] = spreads[j] = 0
+        whole = b + (b_end - b) // 2 * 2
+        for e in range(b, whole, 2):
+            w0, w1, s0, s1 = W[columns[e]], W[columns[e + 1]], S[columns[e]], S[columns[e + 1]]
+            q0, q1 = values[e], values[e + 1]
+            q0_squared, q1_squared = q0 * q0, q1 * q1
+            if together:
+                f = a + e - b
+                c0, c1 = kind(step * values[f]), kind(step * values[f + 1])
+                g0 = kind(values[f] * values[f] / noise)
+                g1 = kind(values[f + 1] * values[f + 1] / noise)
                 for j in range(n):
-                    w[j] += change * s[j] * last[j]
-                    s[j] /= one + gain * last_squared[j] * s[j]
-                a += 1
-            if b < b_end and columns[b] == column:
-                q = values[b]
-                product, item_variance = kind(0), kind(0)
+                    x0, x1 = w0[j] + c0 * s0[j] * last[j], w1[j] + c1 * s1[j] * last[j]
+                    y0 = s0[j] / (one + g0 * last_squared[j] * s0[j])
+                    y1 = s1[j] / (one + g1 * last_squared[j] * s1[j])
+                    w0[j], w1[j], s0[j], s1[j] = x0, x1, y0, y1
+                    products[j] = (products[j] + q0 * x0) + q1 * x1
+                    spreads[j] = (spreads[j] + q0_squared * y0) + q1_squared * y1
+            else:
                 for j in range(n):
-                    product += w[j] * p[j]
-                    item_variance += s[j] * p_squared[j]
-                margin += q * product
-                variance += q * q * item_variance
-                b += 1
+                    products[j] = (products[j] + q0 * w0[j]) + q1 * w1[j]
+                    spreads[j] = (spreads[j] + q0_squared * s0[j]) + q1_squared * s1[j]
+        for e in range(whole, b_end):
+            q = values[a + e - b] if together else kind(0)
+            _update_sums(
+                W[columns[e]], S[columns[e]], kind(step * q), kind(q * q / noise),
+                last, last_squared, values[e], sums,
+            )  # fmt: skip
         step = 0.0
-        loss = 1 - margin
+        loss = 1 - _dot(products, items[this_t])
         if t == size or not loss > 0:
             continue
         totals[0] += loss
+        variance = _dot(spreads, squares[this_t])
         if variance > 0 and weights[t] > 0:
             totals[1] += 1
             noise = r / weights[t]
             step = loss / (variance + noise)
+
+
+@ordered_helper
+def _update_sums(w, s, change, gain, last, last_squared, q, sums):
+    """Update a row of W and of S, and add them, times `q` and its square, to the sums."""
+    products, spreads, q_squared = sums[0], sums[1], q * q
+    for j in range(w.shape[0]):
+        w[j] += change * s[j] * last[j]
+        s[j] /= s.dtype.type(1) + gain * last_squared[j] * s[j]
+        products[j] += q * w[j]
+        spreads[j] += q_squared * s[j]
 
 
 @kernel

@@ -92,11 +92,11 @@ class LBFGS:
         alphas = []
         for s, y, rho in reversed(self._pairs):
             alpha = rho * np.vdot(s, direction)
-            direction = direction - alpha * y
+            direction -= alpha * y
             alphas.append(alpha)
         direction = self._preconditioned(direction) * self._scale
         for (s, y, rho), alpha in zip(self._pairs, reversed(alphas), strict=True):
-            direction = direction + (alpha - rho * np.vdot(y, direction)) * s
+            direction += (alpha - rho * np.vdot(y, direction)) * s
         return direction
 
     def _append_pair(self, s: np.ndarray, y: np.ndarray) -> None:

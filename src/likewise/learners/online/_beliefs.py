@@ -111,7 +111,8 @@ class OasisState:
                 kernels.oasis_lists(*queries, *items, weights, C, self.W, totals)
             else:
                 dense = batches.item_rows(rows)
-                kernels.oasis_dense(*queries, dense, weights, C, self.W, totals)
+                products = batches.scratch("products", (self.W.shape[1],))
+                kernels.oasis_dense(*queries, dense, weights, C, self.W, products, totals)
 
     def evidence_since(self, start: "OasisState", n_updates: float) -> Evidence:
         """Return the change in W times the number of updates, and that number."""
@@ -151,7 +152,8 @@ class DiagonalState:
             else:
                 dense = batches.item_rows(rows)
                 squares = np.multiply(dense, dense, out=batches.scratch("squares", dense.shape))
-                state = self.W, self.S
+                sums = batches.scratch("sums", (2, self.W.shape[1]))
+                state = self.W, self.S, sums
                 kernels.diagonal_dense(*queries, dense, squares, weights, r, *state, totals)
 
     def forget(self, share: float) -> None:
