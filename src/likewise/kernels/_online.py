@@ -79,12 +79,12 @@ def oasis_dense(starts, columns, values, items, weights, C, W, products, totals)
 @ordered_helper
 def _same_columns(columns, a, a_end, b, b_end):
     """Return whether two lists, the first of which is not empty, have the same columns."""
-    if a == a_end or a_end - a != b_end - b:
-        return False
-    for e in range(b_end - b):
-        if columns[a + e] != columns[b + e]:
-            return False
-    return True
+    same = a < a_end and a_end - a == b_end - b
+    e = 0
+    while same and e < b_end - b:
+        same = columns[a + e] == columns[b + e]
+        e += 1
+    return same
 
 
 @ordered_helper
