@@ -89,6 +89,36 @@ def test_diagonal_aroma_is_the_printed_update(dense, r, stream):
     assert_allclose(totals[0], losses, rtol=1e-8, atol=1e-8)
 
 
+def learned_from_mistakes(Q, P, weights, r, W):
+    W, S, totals = W.copy(), np.ones(W.shape), np.zeros(2)
+    lists = *listed(Q, np.float64), *listed(P, np.float64)
+    kernels.diagonal_mistakes(*lists, weights, r, W, S, totals)
+    return W, S, totals
+
+
+@pytest.mark.parametrize("r", [0.07, 1.0, 30.0])
+@settings(max_examples=40)
+@given(stream=streams())
+def test_diagonal_aroma_from_mistakes_is_the_dual_variant(r, stream):
+    Q, P, weights, W = stream
+    belief, changed = (W, np.ones(W.shape)), np.zeros(W.shape, dtype=bool)
+    for q, p, w in zip(Q, P, weights, strict=True):
+        z = np.outer(q, p)
+        terms = z * belief[0] / (1 + z * z * belief[1] * w / r)
+        is_zero = not terms.any() and not z[changed].any()  # whatever the rounding
+        assume(is_zero or abs(terms.sum()) > 1e-9)
+        updated = oracle.diagonal_mistakes([(q, p, w)], r, *belief)[:2]
+        changed |= updated[0] != belief[0]
+        belief = updated
+    found, S, totals = learned_from_mistakes(Q, P, weights, r, W)
+    seen = zip(Q, P, weights, strict=True)
+    wanted, S_wanted, n_updates, losses = oracle.diagonal_mistakes(seen, r, W, np.ones(W.shape))
+    assert_allclose(found, wanted, rtol=1e-8, atol=1e-8)
+    assert_allclose(S, S_wanted, rtol=1e-8)
+    assert totals[1] == n_updates
+    assert_allclose(totals[0], losses, rtol=1e-8, atol=1e-8)
+
+
 @pytest.mark.parametrize("kind", ["oasis", "diagonal"])
 @pytest.mark.parametrize("dense", [True, False])
 def test_single_precision_follows_double(kind, dense, rng):
@@ -143,6 +173,8 @@ def test_nan_is_never_learned_from():
         for dense in (True, False):
             W = run(kind, Q, P, np.ones(2), 1.0, np.zeros((1, 1)), np.float64, dense=dense)[0]
             assert np.isfinite(W).all()
+    W, S, totals = learned_from_mistakes(Q, P, np.ones(2), 1.0, np.zeros((1, 1)))
+    assert (W.item(), S.item(), totals[1]) == (0.5, 0.5, 1)
 
 
 def decided(Q, P, weights, r, W, Lambda, Sigma):

@@ -42,6 +42,13 @@ def image(x, y, shape, sigma):
     return np.sqrt((x - y) @ G @ (x - y))
 
 
+def fuzzy_image(x, y, peak):
+    """Max over α of min(α, share of pixels with |x − y| ≥ α), with α from a pixel's or a share."""
+    gaps = np.abs(x - y) / peak
+    levels = np.concatenate([gaps, np.arange(len(gaps) + 1) / len(gaps)])
+    return max(min(level, np.mean(gaps >= level)) for level in levels)
+
+
 def dtw(a, b, window=None):
     """√ of the least sum of squared differences along a monotone alignment, within |i − j| ≤ w."""
     longer = max(len(a), len(b))

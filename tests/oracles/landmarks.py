@@ -82,6 +82,22 @@ def winnow(X, signs, epsilon=0.5, n_passes=5, margin=0.0, weights=None):
     return found
 
 
+def original_winnow(X, positive, epsilon=0.5, n_passes=5, threshold=None):
+    """Weights from 1, a threshold of d, factors 1 + εx and 1 − εx; return weights and mistakes."""
+    weights, mistakes = np.ones(X.shape[1]), 0
+    threshold = X.shape[1] if threshold is None else threshold
+    for _ in range(n_passes):
+        for x, y in zip(X, positive, strict=True):
+            predicted = weights @ x >= threshold
+            if predicted and not y:
+                weights *= 1 - epsilon * x
+            elif y and not predicted:
+                weights *= 1 + epsilon * x
+            mistakes += predicted != y
+        epsilon /= 2
+    return weights, mistakes
+
+
 def perceptron_mistakes(X, signs):
     weights, mistakes = np.zeros(X.shape[1]), 0
     for x, y in zip(X, signs, strict=True):

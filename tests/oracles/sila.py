@@ -1,5 +1,7 @@
 """SiLA as printed: a visit at a time, and the whole sequence of matrices kept."""
 
+from itertools import combinations
+
 import numpy as np
 
 BASE = {"cosine": 1.0, "dice": 2.0, "jaccard": 1.0, "none": 1.0}
@@ -88,3 +90,20 @@ def train(X, y, k, n_epochs, *, form="square", norm="cosine", init="zero", order
 def voted(sequence, tail=None):
     """Return Σ w_l A_l over the last `tail` elements."""
     return sum(w * A for A, w in (sequence if tail is None else sequence[-tail:]))
+
+
+def margins(A, X, y, k, norm):
+    """Return m_i of Definition 2 under A/‖A‖: the maximum is over all sets of k other rows."""
+    A = A / np.linalg.norm(A)
+    T = targets(X, y, k, norm)
+    found = []
+    for i in range(len(X)):
+        near = sum(score(A, X[i], X[j], norm) for j in T[i])
+        others = [score(A, X[i], X[j], norm) for j in range(len(X)) if y[j] != y[i]]
+        found.append(near - max(sum(chosen) for chosen in combinations(others, k)))
+    return np.array(found)
+
+
+def deviation(margins, gamma):
+    """Return D_A,γ of Definition 2."""
+    return np.sqrt(sum(max(0.0, gamma - m) ** 2 for m in margins))

@@ -172,27 +172,35 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, su
                 )  # fmt: skip
         for j in range(n):
             products[j] = spreads[j] = 0
-        whole = b + (b_end - b) // 2 * 2
-        for e in range(b, whole, 2):
-            w0, w1, s0, s1 = W[columns[e]], W[columns[e + 1]], S[columns[e]], S[columns[e + 1]]
-            q0, q1 = values[e], values[e + 1]
-            q0_squared, q1_squared = q0 * q0, q1 * q1
+        # Three rows at a time, so that the sums are read and written once for all of them.
+        whole = b + (b_end - b) // 3 * 3
+        for e in range(b, whole, 3):
+            w0, w1, w2 = W[columns[e]], W[columns[e + 1]], W[columns[e + 2]]
+            s0, s1, s2 = S[columns[e]], S[columns[e + 1]], S[columns[e + 2]]
+            q0, q1, q2 = values[e], values[e + 1], values[e + 2]
+            q0_squared, q1_squared, q2_squared = q0 * q0, q1 * q1, q2 * q2
             if together:
                 f = a + e - b
-                c0, c1 = kind(step * values[f]), kind(step * values[f + 1])
-                g0 = kind(values[f] * values[f] / noise)
-                g1 = kind(values[f + 1] * values[f + 1] / noise)
+                v0, v1, v2 = values[f], values[f + 1], values[f + 2]
+                c0, c1, c2 = kind(step * v0), kind(step * v1), kind(step * v2)
+                g0, g1, g2 = kind(v0 * v0 / noise), kind(v1 * v1 / noise), kind(v2 * v2 / noise)
                 for j in range(n):
                     x0, x1 = w0[j] + c0 * s0[j] * last[j], w1[j] + c1 * s1[j] * last[j]
+                    x2 = w2[j] + c2 * s2[j] * last[j]
                     y0 = s0[j] / (one + g0 * last_squared[j] * s0[j])
                     y1 = s1[j] / (one + g1 * last_squared[j] * s1[j])
-                    w0[j], w1[j], s0[j], s1[j] = x0, x1, y0, y1
-                    products[j] = (products[j] + q0 * x0) + q1 * x1
-                    spreads[j] = (spreads[j] + q0_squared * y0) + q1_squared * y1
+                    y2 = s2[j] / (one + g2 * last_squared[j] * s2[j])
+                    w0[j], w1[j], w2[j], s0[j], s1[j], s2[j] = x0, x1, x2, y0, y1, y2
+                    products[j] = ((products[j] + q0 * x0) + q1 * x1) + q2 * x2
+                    spreads[j] = (
+                        (spreads[j] + q0_squared * y0) + q1_squared * y1
+                    ) + q2_squared * y2
             else:
                 for j in range(n):
-                    products[j] = (products[j] + q0 * w0[j]) + q1 * w1[j]
-                    spreads[j] = (spreads[j] + q0_squared * s0[j]) + q1_squared * s1[j]
+                    products[j] = ((products[j] + q0 * w0[j]) + q1 * w1[j]) + q2 * w2[j]
+                    spreads[j] = (
+                        (spreads[j] + q0_squared * s0[j]) + q1_squared * s1[j]
+                    ) + q2_squared * s2[j]
         for e in range(whole, b_end):
             q = values[a + e - b] if together else kind(0)
             _update_sums(
@@ -256,3 +264,42 @@ def diagonal_lists(
                 j, old = p_columns_t[b], s[p_columns_t[b]]
                 w[j] += change * old * p[b]
                 s[j] = old / (kind(1) + gain * p[b] * p[b] * old)
+
+
+@kernel
+def diagonal_mistakes(
+    starts, columns, values, p_starts, p_columns, p_values, weights, r, W, S, totals
+):
+    """Learn from mistakes, in dual form; arguments as in `diagonal_lists`.
+
+    W = S∘Θ, where Θ sums the weighted qpᵀ of the mistakes. For entries z of qpᵀ, s of S and w of W,
+    s' = s/(1 + z²s/r) includes the triplet: the test is Σ zws'/s ≤ 0, and then w = ws'/s + zs'.
+    """
+    kind = W.dtype.type
+    one = kind(1)
+    for t in range(starts.shape[0] - 1):
+        begin, width = p_starts[t], p_starts[t + 1] - p_starts[t]
+        p_columns_t, p = p_columns[begin : begin + width], p_values[begin : begin + width]
+        weight = kind(weights[t])
+        gain = kind(weights[t] / r)
+        margin, tested, variance = kind(0), kind(0), kind(0)
+        for a in range(starts[t], starts[t + 1]):
+            w, s, q = W[columns[a]], S[columns[a]], values[a]
+            for b in range(width):
+                j, z = p_columns_t[b], q * p[b]
+                spread = z * z * s[j]
+                margin += z * w[j]
+                tested += z * w[j] / (one + gain * spread)
+                variance += spread
+        if margin < 1:
+            totals[0] += 1 - margin
+        if tested > 0 or not variance > 0 or not weight > 0:
+            continue
+        totals[1] += 1
+        for a in range(starts[t], starts[t + 1]):
+            w, s, q = W[columns[a]], S[columns[a]], values[a]
+            for b in range(width):
+                j, z = p_columns_t[b], q * p[b]
+                shrink = one / (one + gain * z * z * s[j])
+                s[j] *= shrink
+                w[j] = w[j] * shrink + weight * z * s[j]

@@ -10,12 +10,18 @@ from typing import Any
 
 from likewise import kernels
 
-_ELEMENTS = {"f": "float64", "s": "float32", "i": "int64", "j": "int32"}
+_ELEMENTS = {"f": "float64", "s": "float32", "i": "int64", "j": "int32", "h": "uint16"}
 _PROBLEM = "int bool f1 i1 i1 i2 i2 i1 i2 f2 f1 f1 f1 i1"  # fields of SilaProblem
 SIGNATURES = {
     "scan_products": "f2 f1 f2 f2 bool int i1 f2 i2",
     "scan_products:single": "s2 f1 f2 f2 bool int i1 f2 i2",
     "scan_scores": "f2 int i1 f2 i2",
+    "scan_sparse": "i1 j1 f1 i1 j1 f1 i1 h1 s1 i1 s2 int i1 s1 f1 f2 i2",
+    "count_word_pairs": "i1 j1 int i1",
+    "list_word_pairs": "i1 j1 f1 int i1 i1 j1 s1",
+    "scan_shortlist": (
+        "i1 j1 f1 i1 j1 f1 int i1 j1 f1 i1 j1 s1 i1 j1 s1 int i1 s1 j1 f1 f1 i1 f2 i2"
+    ),
     "pair_scores": "f2 f2 j1 j1 bool f1",
     "count_scores": "f2 f2 j1 i2",
     "count_products": "f2 f1 f2 j1 i2 j1 j1",
@@ -44,6 +50,7 @@ SIGNATURES = {
     "oasis_lists": "i1 j1 s1 i1 j1 s1 f1 float s2 f1",
     "diagonal_dense": "i1 j1 s1 s2 s2 f1 float s2 s2 s2 f1",
     "diagonal_lists": "i1 j1 s1 i1 j1 s1 f1 float s2 s2 f1",
+    "diagonal_mistakes": "i1 j1 s1 i1 j1 s1 f1 float s2 s2 f1",
     "factored_decisions": "s2 s2 s1 f1 float int int s1 s2 f1",
     "list_evidence": "s2 s2 s2 s2 s2 s2",
     "apply_evidence": "s2 s2 s2 s2 float float s2 s2",
@@ -54,6 +61,7 @@ SIGNATURES = {
     "reweigh": "i1 i1 f1 f2 f2 f2 f1 f3",
     "find_leaves": "f2 i2 i2 f2 i2",
     "sum_trees": "f2 i2 i2 f2 f3 f2",
+    "forest_means": "s2 i1 i1 f1 i1 i1 f1 f1",
     "add_staged_losses": "i2 f3 i1 f1 f1 f1 f2",
     "winnow_pass_dense": "f2 i1 f1 f1 float float f1 f1 f1",
     "winnow_pass_sparse": "f1 j1 j1 f1 f1 float float f1 f1 f1",
@@ -61,6 +69,7 @@ SIGNATURES = {
     "winnow_scores_sparse": "f1 j1 j1 float f1 f1",
     "dtw_distances": "f2 i1 f2 i1 float int f2",
     "tangent_distances": "f2 f2 f2 f2 f2 float f2",
+    "sugeno_distances": "f2 f2 f1 f2",
     "string_similarities": "j1 i1 i1 i1 f1 f1",
 }
 

@@ -223,7 +223,7 @@ def _lower(pairs, which, sides, single, n_features, segments, reach, group, targ
 
 @helper
 def _lower_bound(near, far, slack):
-    """Return a lower bound of near − far, whose error is `slack` plus rounding."""
+    """Return a lower bound on near − far, whose error is `slack` plus rounding."""
     return near - far - _SAFETY * (abs(near) + abs(far)) - slack
 
 

@@ -32,8 +32,10 @@ def _jaro_winkler(letters, a, n, b, m, used_a, used_b):
             if letters[a + i] != letters[b + j]:
                 moved += 1
             j += 1
-    jaro = (common / n + common / m + (common - moved // 2) / common) / 3.0
-    if jaro <= 0.7:
+    in_order = common - moved // 2
+    jaro = (common / n + common / m + in_order / common) / 3.0
+    # a prefix counts above 0.7 only; whole numbers tell, for rounding errors would decide at 0.7
+    if 10 * (common * common * (n + m) + in_order * n * m) <= 21 * common * n * m:
         return jaro
     prefix = 0
     while prefix < min(4, n, m) and letters[a + prefix] == letters[b + prefix]:
