@@ -22,6 +22,11 @@ LEARNERS = [
     lw.AROMA(init="ridge", **ONLINE),
     lw.OASIS(**ONLINE),
     lw.RidgeSimilarity(random_state=0),
+    lw.ITML(random_state=0),
+    lw.LEGO(n_pairs=200, random_state=0),
+    lw.POLA(200, random_state=0),
+    lw.MMC(300, random_state=0),
+    lw.MCML(),
 ]
 each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=str)
 

@@ -215,8 +215,8 @@ def test_clicks_further_down_count_more_up_to_a_limit():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 1],), "positions must be whole numbers from 1"),
-        (([1.5],), "positions must be whole numbers"),
+        (([0, 1],), "positions must be whole numbers from 1, but 0 was"),
+        (([1.5],), "positions must be whole numbers from 1, but float64 was"),
         (([1], -1), "bias must be finite and at least 0"),
         (([1], 1, 0.5), "maximum must be finite and at least 1"),
     ],
@@ -284,8 +284,8 @@ def test_a_frame_of_impressions_is_read_by_name(library):
     ("rows", "error", "message"),
     [
         ([[0, 1, 2, 3]], ValueError, "impressions must have the columns"),
-        ([[0, 1, 2.5, 1, 1]], TypeError, "whole numbers in 'query'"),
-        ([[0, 1, 2, 0, 1]], ValueError, "positions must be whole numbers from 1"),
+        ([[0, 1, 2.5, 1, 1]], TypeError, "whole numbers in 'query', but float64 was given"),
+        ([[0, 1, 2, 0, 1]], ValueError, "positions must be whole numbers from 1, but 0 was"),
     ],
 )
 def test_impressions_that_are_none_are_refused(rows, error, message):

@@ -1,6 +1,7 @@
 """Supervision as row numbers: targets, triplets and relevance from labels, clicks and pairs."""
 
 from likewise.supervision._holdout import N_SPLITS, HoldOut, relevant_items
+from likewise.supervision._pairs import LabelPairs, check_pairs
 from likewise.supervision._sampling import (
     LabelTriplets,
     RelevanceTriplets,
@@ -30,11 +31,13 @@ __all__ = [
     "N_SPLITS",
     "WEIGHT",
     "HoldOut",
+    "LabelPairs",
     "LabelTriplets",
     "RelevanceTriplets",
     "TripletSource",
     "TripletStream",
     "best_of_class",
+    "check_pairs",
     "check_relevance",
     "check_sample_weight",
     "check_targets",

@@ -8,12 +8,12 @@ from likewise._validation import (
     Rows,
     check_choice,
     check_classes,
-    check_labels,
     check_number,
     check_whole_number,
     is_sparse,
 )
-from likewise.supervision._triplets import check_row_numbers, check_weights
+from likewise.supervision._pairs import check_pairs
+from likewise.supervision._triplets import check_weights
 
 _MAX_TRIES = 100  # repeated draws of a farther item with too high a grade
 _MAX_TRIES_HARD = 5  # the top of a good ranking may hold no farther item
@@ -233,7 +233,7 @@ def _lowest_grades(grades: Any, n_items: int) -> np.ndarray:
 def check_relevance(
     relevance: Any, queries: Any = None, items: Any = None, *, name: str = "relevance"
 ) -> Rows:
-    """Return grades as a CSR array of finite nonnegative numbers with sorted columns."""
+    """Return grades as a CSR array of finite non-negative numbers with sorted columns."""
     from scipy.sparse import csr_array
 
     if not is_sparse(relevance):
@@ -269,15 +269,11 @@ def relevance_from_pairs(
     """Return grades, 1 for similar pairs and a stored 0 for dissimilar ones, and weights."""
     from scipy.sparse import csr_array
 
-    columns = "two columns (query, item)"
-    array = check_row_numbers(pairs, "pairs", 2, columns, queries, items)
-    labels = check_labels(y, "y", array, "pairs")
-    if not np.isin(labels, (-1, 0, 1)).all():
-        raise ValueError("y must hold 1 for similar pairs and −1 or 0 for dissimilar ones.")
+    array, is_similar = check_pairs(pairs, y, queries, items)
     shape = queries.shape[0], items.shape[0]
     keys = array[:, 0] * shape[1] + array[:, 1]
     keys, first, pair_of = np.unique(keys, return_index=True, return_inverse=True)
-    similar = (labels > 0).astype(np.float64)
+    similar = is_similar.astype(np.float64)
     if not similar.any():
         raise ValueError("y has no similar pair, so no item is closer than another.")
     contradicted = np.flatnonzero(similar != similar[first][pair_of])
@@ -302,8 +298,9 @@ def weights_at(weights: Any, grades: Any) -> np.ndarray:
         )
     rows = np.repeat(np.arange(grades.shape[0]), np.diff(grades.indptr))
     values = np.asarray(checked[rows, grades.indices]).ravel()
-    if not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError("weights must be finite and not negative.")
+    wrong = values[~(np.isfinite(values) & (values >= 0))]
+    if len(wrong):
+        raise ValueError(f"weights must be finite and not negative, but holds {wrong[0]}.")
     return values
 
 
@@ -328,7 +325,8 @@ def position_weights(positions: Any, *, bias: float = 1.0, maximum: float = 20.0
     """
     array = np.asarray(positions)
     if array.dtype.kind not in "iu" or (array.size and array.min() < 1):
-        raise ValueError("positions must be whole numbers from 1.")
+        given = array.min() if array.dtype.kind in "iu" else array.dtype
+        raise ValueError(f"positions must be whole numbers from 1, but {given} was given.")
     check_number(bias, "bias", minimum=0)
     check_number(maximum, "maximum", minimum=1)
     return np.minimum(array.astype(np.float64) ** bias, maximum)
@@ -401,7 +399,9 @@ def _impressions(impressions: Any) -> tuple[np.ndarray, ...]:
         columns = list(table.T)
     for name, column in zip(names[1:], columns[1:], strict=True):
         if column.dtype.kind not in "iub":
-            raise TypeError(f"impressions must hold whole numbers in {name!r}.")
+            raise TypeError(
+                f"impressions must hold whole numbers in {name!r}, but {column.dtype} was given."
+            )
     list_id = np.unique(columns[0], return_inverse=True)[1]
     query, item, position = (column.astype(np.int64) for column in columns[1:4])
     return list_id, query, item, position, columns[4].astype(bool)

@@ -75,7 +75,7 @@ def check_row_numbers(
 def check_weights(
     weights: Any, rows: Any, name: str = "triplets", *, argument: str = "weights"
 ) -> np.ndarray:
-    """Return a finite nonnegative weight for each row; ones if `weights` is None.
+    """Return a finite non-negative weight for each row; ones if `weights` is None.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def check_sample_weight(sample_weight: Any, y: Any) -> np.ndarray:
     """Return the weights of labeled rows, not all zero; ones if `sample_weight` is None."""
     weights = check_weights(sample_weight, y, "y", argument="sample_weight")
     if not weights.any():
-        raise ValueError("sample_weight must be above zero for at least one row.")
+        raise ValueError("sample_weight must be above zero for at least one row, but all are zero.")
     return weights
 
 
@@ -119,7 +119,9 @@ def weighted_rows(sample_weight: Any, y: np.ndarray) -> tuple[np.ndarray, np.nda
     weights = check_weights(sample_weight, y, "y", argument="sample_weight")
     rows = np.flatnonzero(weights)
     if sample_weight is not None and len(rows) < 2:
-        raise ValueError("sample_weight must be above zero for at least two rows.")
+        raise ValueError(
+            f"sample_weight must be above zero for at least two rows, but is for {len(rows)}."
+        )
     weights = weights[rows]
     return rows, None if (weights == weights[0]).all() else weights / weights.mean()
 

@@ -1,6 +1,5 @@
 """LMNN as an estimator: scikit-learn's contract, files, interrupts, and input of every kind."""
 
-import os
 import pickle
 import signal
 import tracemalloc
@@ -29,13 +28,6 @@ from likewise.learners.linear_map import LBFGS
 def rows(rng):
     y = np.array(["ash", "beech", "cedar"])[np.arange(45) % 3]
     return rng.normal(size=(45, 4)) + (y == "ash")[:, None] * [2, 0, 0, 0], y
-
-
-@pytest.fixture
-def usual_handler():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.filterwarnings("ignore:LMNN has not converged:sklearn.exceptions.ConvergenceWarning")
@@ -242,16 +234,8 @@ def test_progress_is_shown_when_asked(rows, capfd):
     assert "certifying" in capfd.readouterr().err
 
 
-def test_ctrl_c_keeps_the_best_map(rows, monkeypatch, usual_handler):
-    step, taken = LBFGS.step, []
-
-    def interrupted_step(self):
-        taken.append(self)
-        if len(taken) == 13:
-            os.kill(os.getpid(), signal.SIGINT)
-        return step(self)
-
-    monkeypatch.setattr(LBFGS, "step", interrupted_step)
+def test_ctrl_c_keeps_the_best_map(rows, interrupt_at):
+    taken = interrupt_at(13, "step", LBFGS)
     with pytest.warns(InterruptedWarning, match="fitting LMNN was interrupted after 13 of 200"):
         lmnn = lw.LMNN(n_jobs=1, tol=0).fit(*rows)
     assert lmnn.n_iter_ == len(taken) == 13
@@ -260,16 +244,8 @@ def test_ctrl_c_keeps_the_best_map(rows, monkeypatch, usual_handler):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_in_a_kernel_keeps_the_best_map_too(rows, monkeypatch, usual_handler):
-    costs, calls = kernels.margin_costs, []
-
-    def interrupted_costs(*arguments):
-        calls.append(None)
-        if len(calls) == 40:
-            os.kill(os.getpid(), signal.SIGINT)
-        costs(*arguments)
-
-    monkeypatch.setattr(kernels, "margin_costs", interrupted_costs, raising=False)
+def test_ctrl_c_in_a_kernel_keeps_the_best_map_too(rows, interrupt_at):
+    interrupt_at(40, "margin_costs", kernels)
     with pytest.warns(InterruptedWarning, match="kept: the best map so far"):
         lmnn = lw.LMNN(n_jobs=1, tol=0).fit(*rows)
     assert lmnn.objective_ < lmnn.history_[0]["objective"]

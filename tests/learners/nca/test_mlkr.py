@@ -90,9 +90,32 @@ def test_diabetes_is_predicted_about_as_well_as_by_a_linear_model():
     assert np.mean(scores) >= 0.38
 
 
-@pytest.mark.parametrize("n_references", [1000, None])
-def test_many_rows_are_learned_from_samples(n_references):
-    X, y = make_friedman1(1500, 10, noise=1.0, random_state=0)
-    mlkr = lw.MLKR(n_references=n_references, random_state=0).fit(X[:1100], y[:1100])
+@pytest.mark.parametrize(("n_rows", "n_references"), [(1100, 1000), (2100, None), (2100, 2048)])
+def test_many_rows_are_learned_from_samples(n_rows, n_references):
+    X, y = make_friedman1(n_rows + 400, 10, noise=1.0, random_state=0)
+    mlkr = lw.MLKR(n_references=n_references, random_state=0).fit(X[:n_rows], y[:n_rows])
     assert mlkr.n_iter_ == 200
-    assert mlkr.score(X[1100:], y[1100:]) >= 0.85
+    assert mlkr.score(X[n_rows:], y[n_rows:]) >= 0.85
+
+
+@pytest.mark.parametrize("n_references", [2048, 1000])
+def test_a_seed_fixes_every_bit_for_any_number_of_threads(two_threads, n_references):
+    X, y = make_friedman1(1200, 6, random_state=0)
+    maps = {
+        lw.MLKR(max_iter=4, n_references=n_references, n_jobs=n_jobs, random_state=3)
+        .fit(X, y)
+        .components_.tobytes()
+        for n_jobs in (None, 1, 2)
+    }
+    assert len(maps) == 1
+
+
+def test_as_many_rows_as_references_are_fitted_at_once():
+    X, y = make_friedman1(1600, 10, noise=1.0, random_state=0)
+    mlkr = lw.MLKR(random_state=0).fit(X[:1200], y[:1200])
+    assert mlkr.n_iter_ < 100
+    assert mlkr.score(X[1200:], y[1200:]) >= 0.85
+    objectives = [entry["objective"] for entry in mlkr.history_]
+    assert mlkr.objective_ == objectives[-1] < objectives[0]
+    again = lw.MLKR(random_state=1).fit(X[:1200], y[:1200])
+    assert_allclose(again.objective_, mlkr.objective_, rtol=0.02)

@@ -4,32 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from tests.learners.online.beliefs import KINDS, problem
 from tests.oracles import online as oracle
 
 import likewise as lw
 
 
-def problem(rng, m=7, n=7, size=400):
-    """Return queries, items and triplets, with zero rows and items that are doubles."""
-    Q = rng.normal(size=(30, m)) * (rng.random((30, m)) < 0.5)
-    P = rng.normal(size=(40, n)) * (rng.random((40, n)) < 0.5)
-    Q[3], P[5], P[6], P[8] = 0, 0, 0, P[7]
-    triplets = rng.integers([30, 20, 20], size=(size, 3)) + np.array([0, 0, 20])
-    triplets[::9, 1:] = [7, 8]  # two rows that are the same
-    triplets[4::9, 1:] = [5, 6]  # two zero rows
-    return Q, P, triplets
-
-
 def oasis(**parameters):
     return lw.OASIS(**{"normalize": False, "dtype": "float64", **parameters})
-
-
-KINDS = {
-    "dense-dense": (np.asarray, np.asarray),
-    "csr-csr": (csr_array, csr_array),
-    "dense-csr": (np.asarray, csr_array),
-    "csr-dense": (csr_array, np.asarray),
-}
 
 
 @pytest.mark.parametrize("kinds", KINDS.values(), ids=KINDS)

@@ -20,9 +20,12 @@ from likewise.exceptions import ModelFileError
 LEARNERS = [
     lw.AROMA(n_triplets=2000),
     lw.AROMA("factored", n_triplets=2000),
+    lw.AROMA("full", update="mistake", n_triplets=300),
     lw.OASIS(n_triplets=2000),
 ]
-each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=["diagonal", "factored", "oasis"])
+each_learner = pytest.mark.parametrize(
+    "learner", LEARNERS, ids=["diagonal", "factored", "full", "oasis"]
+)
 
 
 @pytest.fixture
@@ -140,6 +143,8 @@ def test_a_file_of_what_learned_between_two_widths(learner, rng, tmp_path):
         ("diagonal", {"S": np.ones((5, 5), np.int64)}),
         ("factored", {"Lambda": np.eye(3)}),
         ("factored", {"Sigma": np.eye(6)}),
+        ("full", {"Sigma": np.eye(24)}),
+        ("full", {"W": np.eye(5, dtype=np.float32), "Sigma": np.eye(25, dtype=np.float32)}),
     ],
 )
 def test_a_file_whose_arrays_do_not_fit_together_is_refused(

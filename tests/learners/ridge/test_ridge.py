@@ -1,7 +1,5 @@
 """RidgeSimilarity: what it publishes, from what, and what it refuses."""
 
-import os
-import signal
 import warnings
 
 import numpy as np
@@ -347,25 +345,12 @@ def test_a_file_gives_everything_back(popular, tmp_path):
     assert loaded.get_params() == model.get_params()
 
 
-def test_ctrl_c_keeps_the_finished_splits(judged, monkeypatch):
+def test_ctrl_c_keeps_the_finished_splits(judged, interrupt_at):
     from likewise.learners.ridge import _cross_validation, _ridge
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    usual, calls = _ridge.relevance_path, []
-
-    def pressed(*given):
-        calls.append(given)
-        if len(calls) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-        return usual(*given)
-
-    for module in (_cross_validation, _ridge):
-        monkeypatch.setattr(module, "relevance_path", pressed)
-    try:
-        with pytest.warns(InterruptedWarning, match="the finished splits"):
-            model = lw.RidgeSimilarity(random_state=0).fit_relevance(*judged)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    calls = interrupt_at(3, "relevance_path", _cross_validation, _ridge)
+    with pytest.warns(InterruptedWarning, match="the finished splits"):
+        model = lw.RidgeSimilarity(random_state=0).fit_relevance(*judged)
     assert len(calls) == 4  # three splits, and everything
     assert model.validation_["overall"].n == 72
 

@@ -10,7 +10,7 @@ from tests.oracles import sila as oracle
 
 import likewise as lw
 from likewise.learners.sila import _perceptron
-from likewise.learners.sila._sila import validation_mask
+from likewise.learners.sila._averaging import validation_mask
 
 FORMS = ("square", "symmetric", "diagonal")
 NORMS = ("cosine", "dice", "jaccard", "none")

@@ -1,8 +1,6 @@
 """SiLA as an estimator: scikit-learn's contract, files, interrupts, and input of every kind."""
 
-import os
 import pickle
-import signal
 import tracemalloc
 
 import numpy as np
@@ -26,13 +24,6 @@ from likewise.learners.sila._perceptron import Perceptron
 def rows(rng):
     y = np.array(["ash", "beech", "cedar"])[np.arange(45) % 3]
     return rng.random((45, 4)) + (y == "ash")[:, None] * [1, 0, 0, 0], y
-
-
-@pytest.fixture
-def usual_handler():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def expected_failures(estimator):
@@ -239,19 +230,11 @@ def test_progress_is_shown_when_asked(rows, capfd):
     assert "fitting SiLA: 3/3 epochs" in capfd.readouterr().err
 
 
-def test_ctrl_c_keeps_the_epochs_so_far(rows, monkeypatch, usual_handler):
+def test_ctrl_c_keeps_the_epochs_so_far(rows, monkeypatch, interrupt_at):
     from likewise.learners.sila import _sila
 
-    epoch, calls = Perceptron.epoch, []
-
-    def interrupted_epoch(self, order):
-        calls.append(None)
-        if len(calls) == 4:
-            os.kill(os.getpid(), signal.SIGINT)
-        return epoch(self, order)
-
     monkeypatch.setattr(_sila, "_MULTIPLICATIONS_PER_STEP", 1)
-    monkeypatch.setattr(Perceptron, "epoch", interrupted_epoch)
+    interrupt_at(4, "epoch", Perceptron)
     with pytest.warns(InterruptedWarning, match="fitting SiLA was interrupted after 4 of 9 epochs"):
         sila = lw.SiLA(n_epochs=9).fit(*rows)
     monkeypatch.undo()

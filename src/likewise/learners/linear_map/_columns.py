@@ -1,4 +1,4 @@
-"""Mean and spread of the columns of rows, which may be in blocks."""
+"""Mean and spread of the columns of rows, which may be in blocks, and sparse rows made dense."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ from likewise._threads import slices
 from likewise._validation import is_sparse
 
 _ROWS_PER_BLOCK = 1024
+_MAX_SPARSE_FEATURES = 2_000
 
 
 class ColumnMoments(NamedTuple):
@@ -74,3 +75,19 @@ def combined_moments(parts: Iterable[ColumnMoments]) -> ColumnMoments:
 def is_constant(deviation: np.ndarray, largest: np.ndarray, n_rows: int) -> np.ndarray:
     """Tell for each column whether its standard deviation is but a rounding error."""
     return np.asarray(deviation <= largest * n_rows * np.finfo(np.float64).eps)
+
+
+def dense_rows(X: Any, learner: Any) -> Any:
+    """Return CSR rows as an array, if they are narrow enough; other rows unchanged."""
+    check_sparse_width(X, learner)
+    return X.toarray() if is_sparse(X) else X
+
+
+def check_sparse_width(X: Any, learner: Any) -> None:
+    """Refuse sparse rows that are too wide to make dense."""
+    if is_sparse(X) and X.shape[-1] > _MAX_SPARSE_FEATURES:
+        raise ValueError(
+            f"X is sparse with {X.shape[-1]} features, and {type(learner).__name__} makes it "
+            f"dense, for which the limit is {_MAX_SPARSE_FEATURES}: reduce it first, as by "
+            "TruncatedSVD."
+        )

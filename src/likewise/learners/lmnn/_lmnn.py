@@ -16,11 +16,11 @@ from likewise._validation import (
     check_classes,
     check_number,
     check_whole_number,
-    is_sparse,
 )
 from likewise.learners.linear_map import (
     MahalanobisTransformer,
     check_n_components,
+    dense_rows,
     is_constant,
     starting_map,
 )
@@ -36,7 +36,6 @@ from likewise.supervision import (
     weighted_rows,
 )
 
-_MAX_SPARSE_FEATURES = 2_000
 _ROWS_PER_BLOCK = 256  # small enough for the cache of a core
 
 
@@ -169,7 +168,7 @@ class LMNN(MahalanobisTransformer, BaseEstimator):
             other weights.
         """
         self._check_parameters()
-        X = dense_rows(X)
+        X = dense_rows(X, self)
         X, y = validate_labeled(self, X, y, dtype=FLOATS, order="C", ensure_min_samples=2)
         targets = target_neighbors
         if targets is not None:
@@ -199,7 +198,7 @@ class LMNN(MahalanobisTransformer, BaseEstimator):
         X : array or CSR, as in `fit`
         """
         self._check_parameters()
-        X = validate_rows(self, dense_rows(X), dtype=FLOATS, order="C")
+        X = validate_rows(self, dense_rows(X, self), dtype=FLOATS, order="C")
         triplets = check_triplets(triplets, X, X, ("X", "X"))
         start = self._initial_map(X, None)
         pairs, pair_of = np.unique(triplets[:, :2], axis=0, return_inverse=True)
@@ -274,18 +273,6 @@ class LMNN(MahalanobisTransformer, BaseEstimator):
         self.objective_ = minimum.objective
         self.n_iter_ = minimum.n_iter
         self.history_ = minimum.history
-
-
-def dense_rows(X: Any) -> Any:
-    """Return CSR rows as an array, if they are narrow enough; other rows unchanged."""
-    if not is_sparse(X):
-        return X
-    if X.shape[-1] > _MAX_SPARSE_FEATURES:
-        raise ValueError(
-            f"X is sparse with {X.shape[-1]} features, and LMNN makes it dense, for which the "
-            f"limit is {_MAX_SPARSE_FEATURES}: reduce it first, as by TruncatedSVD."
-        )
-    return X.toarray()
 
 
 def _with_weight(

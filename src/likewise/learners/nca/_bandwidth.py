@@ -110,12 +110,16 @@ def best_bandwidth(
     typical : float
         A difference of scores, which the candidates are relative to.
     """
-    itself, log_weights = (np.arange(len(anchors)), anchors), np.log(weights)
+    itself = (np.arange(len(anchors)), anchors)
+    weights = weights.astype(scores.dtype)
+    log_weights, logits = np.log(weights), np.empty_like(scores)
 
     def cost(log_factor: float) -> float:
-        logits = scores * np.exp(2 * log_factor) + log_weights
+        np.multiply(scores, float(np.exp(2 * log_factor)), out=logits)
+        np.add(logits, log_weights, out=logits)
         logits[itself] = -np.inf
-        return sign * float(objective.weigh(logits, anchors, weights[anchors]).sum())
+        terms = objective.weigh(logits, anchors, weights[anchors]).terms
+        return sign * float(terms.sum(dtype=np.float64))
 
     grid = np.log(_FACTORS / np.sqrt(typical))
     best = int(np.argmin([cost(point) for point in grid]))

@@ -27,7 +27,7 @@ from likewise.learners.linear_map import (
     starting_map,
 )
 from likewise.learners.nca._optimizer import (
-    MAX_ROWS_FOR_LBFGS,
+    MAX_ROWS_IN_DOUBLE,
     Problem,
     best_scale,
     minimize,
@@ -35,7 +35,7 @@ from likewise.learners.nca._optimizer import (
 from likewise.learners.nca._rows import in_memory
 from likewise.supervision import weighted_rows
 
-_INITS = ("auto", "identity", "pca", "lda")
+_INITS = ("identity", "pca", "lda", "auto")
 _ROWS_FOR_PCA = 10_000
 
 
@@ -88,7 +88,7 @@ class SoftNeighborLearner(MahalanobisTransformer, BaseEstimator):
         check_same_length(rows, "X", y, "y")
         if len(rows) < 2:
             raise ValueError("X has a single row, but at least two are needed.")
-        if self.n_references is None and len(rows) > MAX_ROWS_FOR_LBFGS:
+        if self.n_references is None and len(rows) > self._max_rows_at_once:
             raise ValueError(
                 "n_references is None, which needs all rows in memory, but X is not in memory: "
                 "give a number."
@@ -96,6 +96,10 @@ class SoftNeighborLearner(MahalanobisTransformer, BaseEstimator):
         if isinstance(self.init, str) and self.init == "lda":
             raise ValueError("init 'lda' needs rows in memory: use 'identity', 'pca' or an array.")
         return rows, y
+
+    @property
+    def _max_rows_at_once(self) -> int:
+        return MAX_ROWS_IN_DOUBLE
 
     def _alpha(self, numerator: float, n_rows: int) -> float:
         """Return the weight of the penalty, which by default fades as rows are added."""
@@ -109,7 +113,7 @@ class SoftNeighborLearner(MahalanobisTransformer, BaseEstimator):
         if not isinstance(init, str):
             return np.asarray(starting_map(X, labels, init, self.n_components))
         check_choice(init, "init", _INITS)
-        if init == "auto":
+        if init in ("identity", "auto"):
             few = self.n_components is not None and self.n_components < min(X.shape)
             init = "pca" if few else "identity"
         if init == "pca":
@@ -128,7 +132,7 @@ class SoftNeighborLearner(MahalanobisTransformer, BaseEstimator):
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             if not (self.warm_start and hasattr(self, "components_")):
                 L = L * best_scale(for_scale, L, random)
-            minimum = minimize(problem, L, self.n_references, self.max_iter, random, label)
+            minimum = minimize(problem, L, self.max_iter, random, label)
         self._publish_map(minimum.L / deviation, problem.scale.dtype)
         self.objective_ = minimum.objective
         self.n_iter_ = minimum.n_iter

@@ -18,6 +18,7 @@ from likewise.learners.nca._rows import column_scale, in_memory, standardized_ta
 from likewise.similarities import Mahalanobis, kernel_means
 
 _PENALTY = 10.0  # divided by the number of rows
+_MAX_ROWS_AT_ONCE = 2048
 
 
 class MLKR(RegressorMixin, SoftNeighborLearner):
@@ -25,21 +26,23 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
 
     Predicts ŷ = Σ_j p_j y_j with p_j proportional to exp(−d(j)), with d the squared distance to
     training row j after the map, and minimizes the squared error of the prediction of each row from
-    the others (Weinberger and Tesauro, 2007). Up to 1,000 rows are fitted at once; with more, each
+    the others (Weinberger and Tesauro, 2007). Up to 2,048 rows are fitted at once; with more, each
     step uses a sample.
 
     Parameters
     ----------
     n_components : int, optional
         Number of rows of the map; the number of features by default.
-    init : {"auto", "identity", "pca"} or array, default="auto"
-        Initial map; its scale is fitted. ``auto`` is the identity, or the principal axes if there
-        are fewer components than features.
+    init : {"identity", "pca", "auto"} or array, default="identity"
+        Initial map; its scale is fitted. ``identity`` is the identity, or the principal axes if
+        there are fewer components than features; ``auto``, its former name, is the same.
     n_references : int or None, default=2048
         Number of rows in the sample of a step, which draws 256 of them and predicts them from all
-        of the sample. None for all rows. Up to 1,000 rows are always used together.
+        of the sample. None for all rows. As many rows as that, but not more than 2,048, are fitted
+        at once, and up to 1,000 rows always.
     max_iter : int, optional
-        By default at most 100 steps of L-BFGS for up to 1,000 rows, and 200 steps of Adam for more.
+        By default at most 100 steps of L-BFGS for rows that are fitted at once, and 200 steps of
+        Adam for more.
     alpha : "auto" or float, default="auto"
         Weight of the penalty on the squared map of standardized columns; 10 / n_rows by default.
     warm_start : bool, default=False
@@ -60,8 +63,8 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
         1: the map is learned for the kernel exp(−d²), so that its width needs no other.
     objective_ : float
         The mean squared error of rows predicted from the others, with targets of unit variance,
-        summed over targets: over all rows if they are at most 1,000, else over a sample as large as
-        that of a step (at most 2,048).
+        summed over targets: over all rows if they are fitted at once, else over a sample as large
+        as that of a step (at most 2,048).
     n_iter_ : int
     history_ : list of dict
         ``iteration``, ``objective`` and ``seconds`` of each step; the objective is that of its
@@ -94,7 +97,7 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
         self,
         n_components: int | None = None,
         *,
-        init: Any = "auto",
+        init: Any = "identity",
         n_references: int | None = 2048,
         max_iter: int | None = None,
         alpha: Any = "auto",
@@ -139,11 +142,19 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
             alpha=self._alpha(_PENALTY, len(y)),
             order=lambda rows: (rows, np.arange(len(rows))),
             objective=lambda rows: KernelRegression(targets[rows]),
+            max_rows_at_once=self._max_rows_at_once,
+            n_references=self.n_references,
         )
         self._minimize(problem, self._initial_map(X, None), problem)
         self.embedding_ = _embedding(X, self.components_)
         self.targets_, self.weights_ = y, weights
         return self
+
+    @property
+    def _max_rows_at_once(self) -> int:
+        """Up to so many rows, L-BFGS over all of them takes less time than samples of as many."""
+        references = _MAX_ROWS_AT_ONCE if self.n_references is None else self.n_references
+        return max(super()._max_rows_at_once, min(references, _MAX_ROWS_AT_ONCE))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the mean of the training rows' numbers, weighted by exp(−d²).

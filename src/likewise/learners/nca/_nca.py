@@ -40,12 +40,13 @@ class NCA(SoftNeighborLearner):
     objective : {"likelihood", "accuracy"}, default="likelihood"
         Whether Σ log p_i or Σ p_i, the expected accuracy of the paper, is maximized. The accuracy
         depends more on the start.
-    init : {"auto", "identity", "pca", "lda"} or array, default="auto"
-        Initial map; its scale is fitted. ``auto`` is the identity, or the principal axes if there
-        are fewer components than features.
+    init : {"identity", "pca", "lda", "auto"} or array, default="identity"
+        Initial map; its scale is fitted. ``identity`` is the identity, or the principal axes if
+        there are fewer components than features; ``auto``, its former name, is the same.
     n_references : int or None, default=2048
         Number of rows in the sample of a step, which draws 256 of them to choose their neighbors
-        among all of the sample. None for all rows. Up to 1,000 rows are always used together.
+        among all of the sample. Not more than half of all rows are drawn, unless that is fewer
+        than 1,000. None for all rows. Up to 1,000 rows are always used together.
     max_iter : int, optional
         By default at most 100 steps of L-BFGS for up to 1,000 rows, and 200 steps of Adam for more.
     alpha : "auto" or float, default="auto"
@@ -97,7 +98,7 @@ class NCA(SoftNeighborLearner):
         n_components: int | None = None,
         *,
         objective: str = "likelihood",
-        init: Any = "auto",
+        init: Any = "identity",
         n_references: int | None = 2048,
         max_iter: int | None = None,
         alpha: Any = "auto",
@@ -138,9 +139,10 @@ class NCA(SoftNeighborLearner):
         labels = check_classes(y)[1]
         if np.bincount(labels).max() < 2:
             raise ValueError("y has a single row of each class; one class must have two.")
+        by_class = np.argsort(labels, kind="stable")
 
-        def order(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            rows = rows[np.argsort(labels[rows], kind="stable")]
+        def order(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            rows = by_class[places]
             return rows, np.flatnonzero(has_mate(labels[rows]))
 
         problem = Problem(
@@ -151,8 +153,16 @@ class NCA(SoftNeighborLearner):
             alpha=self._alpha(_PENALTY, len(labels)),
             order=order,
             objective=lambda rows: objective(labels[rows]),
+            max_rows_at_once=self._max_rows_at_once,
+            n_references=self._sample_size(len(labels)),
         )
         # At the scale that is best for the accuracy, its gradient vanishes.
         for_scale = replace(problem, objective=lambda rows: ClassLikelihood(labels[rows]))
         self._minimize(problem, self._initial_map(X, labels), for_scale)
         return self
+
+    def _sample_size(self, n_rows: int) -> int | None:
+        """Return the number of references; with most of the rows in each step, NCA overfits."""
+        if self.n_references is None:
+            return None
+        return min(self.n_references, max(self._max_rows_at_once, n_rows // 2))

@@ -1,7 +1,7 @@
 """Minimize the objective of NCA or MLKR: L-BFGS over few rows, Adam over samples of many."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise._progress import LongWork
-from likewise._threads import single_threaded_blas, slices
+from likewise._threads import ScratchArray, single_threaded_blas, slices
 from likewise.learners.linear_map import LBFGS
 from likewise.learners.nca._bandwidth import best_bandwidth
-from likewise.learners.nca._objective import Objective, evaluate
+from likewise.learners.nca._gradient import evaluate
+from likewise.learners.nca._objective import Objective
 from likewise.learners.nca._rows import ColumnScale, StandardizedRows, in_memory
 
-MAX_ROWS_FOR_LBFGS = 1000
+MAX_ROWS_IN_DOUBLE = 1000  # of those fitted at once
 _LBFGS_STEPS, _ADAM_STEPS = 100, 200
-_LBFGS_TOL = 1e-5  # smallest decrease of the cost, as a share of it
+_LBFGS_TOL, _LBFGS_TOL_IN_SINGLE = 1e-5, 1e-4  # smallest decrease of the cost, as a share of it
 _ANCHORS_IN_STEP = 256
 _ANCHORS_FOR_SCALE, _REFERENCES_FOR_SCALE = 500, 2048
+_ANCHORS_IN_SCALE_BLOCK = 50
 _ANCHORS_FOR_OBJECTIVE = 2048
 _STEP_SIZE = 0.1  # of the root mean square of the initial map
 _DECAY, _SQUARE_DECAY = 0.9, 0.99
@@ -57,10 +59,15 @@ class Problem:
     alpha : float
         Weight of the penalty, the sum of squares of the map of standardized columns.
     order : callable
-        Puts row numbers in the order that the objective needs, and returns them with the positions
-        of those that can be anchors.
+        Returns the rows at ascending places in the order that the objective needs, and the
+        positions among them of those that can be anchors.
     objective : callable
         Makes the objective of ordered references.
+    max_rows_at_once : int
+        Up to so many rows are fitted at once.
+    n_references : int or None
+        Number of rows in the sample of a step, where there are more; None for all rows.
+    scratch : ScratchArray
     """
 
     X: Any
@@ -70,11 +77,19 @@ class Problem:
     alpha: float
     order: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     objective: Callable[[np.ndarray], Objective]
+    max_rows_at_once: int
+    n_references: int | None
+    scratch: ScratchArray = field(default_factory=ScratchArray)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.weights)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether all rows are fitted at once."""
+        return self.n_rows <= self.max_rows_at_once
 
     def rows(self, references: np.ndarray, dtype: Any) -> StandardizedRows:
         """Return standardized rows."""
@@ -84,15 +99,17 @@ class Problem:
         """Return the penalty of a map."""
         return float(self.alpha * np.sum(L[:, self.scale.varies] ** 2))
 
-    def cost_and_gradient(
+    def value_and_gradient(
         self, objective: Objective, rows: StandardizedRows, sample: Sample, L: np.ndarray
     ) -> tuple[float, np.ndarray]:
-        """Return what is minimized: the objective with its sign, and the penalty."""
+        """Return the objective, and the gradient of what is minimized: with sign and penalty."""
         weights = self.weights[sample.references]
-        value, gradient = evaluate(objective, rows, weights, sample.anchors, L)
+        value, gradient = evaluate(
+            objective, rows, weights, sample.anchors, L, scratch=self.scratch
+        )
         gradient *= self.sign
         gradient += 2 * self.alpha * self.scale.varies * L
-        return self.sign * value + self.penalty(L), gradient
+        return value, gradient
 
 
 class Minimum(NamedTuple):
@@ -105,17 +122,11 @@ class Minimum(NamedTuple):
 
 
 def minimize(
-    problem: Problem,
-    L: np.ndarray,
-    n_references: int | None,
-    max_iter: int | None,
-    random: np.random.Generator,
-    label: str,
+    problem: Problem, L: np.ndarray, max_iter: int | None, random: np.random.Generator, label: str
 ) -> Minimum:
     """Minimize from `L`, until L-BFGS has converged or Adam has taken its steps."""
-    few = problem.n_rows <= MAX_ROWS_FOR_LBFGS
-    n_steps = (_LBFGS_STEPS if few else _ADAM_STEPS) if max_iter is None else max_iter
-    maps = _lbfgs(problem, L) if few else _adam(problem, L, n_references, n_steps, random)
+    n_steps = (_LBFGS_STEPS if problem.at_once else _ADAM_STEPS) if max_iter is None else max_iter
+    maps = _lbfgs(problem, L) if problem.at_once else _adam(problem, L, n_steps, random)
     history: list[dict[str, float]] = []
     started = perf_counter()
     with LongWork(label, total=n_steps, unit="steps", partial_result="the map so far") as work:
@@ -126,30 +137,35 @@ def minimize(
             history.append({"iteration": work.done, "objective": objective, "seconds": seconds})
             if work.done == n_steps or work.interrupted:
                 break
-    return Minimum(L, _final_objective(problem, L, n_references, random), len(history), history)
+    if not problem.at_once:
+        objective = _objective_of_sample(problem, L, random)
+    return Minimum(L, objective, len(history), history)
 
 
 def _lbfgs(problem: Problem, L: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
     """Yield the map and its objective after each step over all rows."""
     sample = Sample(*problem.order(np.arange(problem.n_rows)))
-    rows = problem.rows(sample.references, np.float64)
+    double = problem.n_rows <= MAX_ROWS_IN_DOUBLE
+    tol = _LBFGS_TOL if double else _LBFGS_TOL_IN_SINGLE
+    rows = problem.rows(sample.references, np.float64 if double else np.float32)
     objective = problem.objective(sample.references)
-    optimizer = LBFGS(lambda L: problem.cost_and_gradient(objective, rows, sample, L), L)
+
+    def cost_and_gradient(L: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = problem.value_and_gradient(objective, rows, sample, L)
+        return problem.sign * value + problem.penalty(L), gradient
+
+    optimizer = LBFGS(cost_and_gradient, L)
     converged = False
     while not converged:
         before = optimizer.value
         decreased = optimizer.step()
-        converged = not decreased or before - optimizer.value <= _LBFGS_TOL * max(abs(before), 1)
+        converged = not decreased or before - optimizer.value <= tol * max(abs(before), 1)
         value = problem.sign * (optimizer.value - problem.penalty(optimizer.x))
         yield optimizer.x, value
 
 
 def _adam(
-    problem: Problem,
-    L: np.ndarray,
-    n_references: int | None,
-    n_steps: int,
-    random: np.random.Generator,
+    problem: Problem, L: np.ndarray, n_steps: int, random: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, float]]:
     """Yield the map and the objective of a sample after each step (Kingma and Ba, 2015).
 
@@ -160,13 +176,12 @@ def _adam(
     deviation = problem.scale.deviation
     size = _STEP_SIZE * np.sqrt(np.mean((L / deviation) ** 2)) * deviation
     mean, square = np.zeros_like(L), np.zeros_like(L)
-    samples = _samples(problem, n_references, n_steps, random)
+    samples = _samples(problem, n_steps, random)
     for step, (sample, rows, objective) in enumerate(samples):
         if len(sample.anchors) == 0:  # no two references share a class
             yield L, np.nan
             continue
-        cost, gradient = problem.cost_and_gradient(objective, rows, sample, L)
-        value = problem.sign * (cost - problem.penalty(L))
+        value, gradient = problem.value_and_gradient(objective, rows, sample, L)
         mean += (1 - _DECAY) * (gradient - mean)
         square += (1 - _SQUARE_DECAY) * (gradient**2 - square)
         unbiased = mean / (1 - _DECAY ** (step + 1))
@@ -177,10 +192,10 @@ def _adam(
 
 
 def _samples(
-    problem: Problem, n_references: int | None, n_steps: int, random: np.random.Generator
+    problem: Problem, n_steps: int, random: np.random.Generator
 ) -> Iterator[tuple[Sample, StandardizedRows, Objective]]:
     """Yield for each step a sample of references, or all rows, and in them its anchors."""
-    n_rows = problem.n_rows
+    n_rows, n_references = problem.n_rows, problem.n_references
     if n_references is None or n_references >= n_rows:
         references, anchors = problem.order(np.arange(n_rows))
         rows, objective = problem.rows(references, np.float32), problem.objective(references)
@@ -217,25 +232,22 @@ def _draw(
 ) -> Sample:
     """Draw references without repetition, and anchors among them."""
     if n_references is None or n_references >= problem.n_rows:
-        drawn = np.arange(problem.n_rows)
+        places = np.arange(problem.n_rows)
     else:
-        drawn = random.choice(problem.n_rows, n_references, replace=False, shuffle=False)
-        drawn.sort()
-    references, anchors = problem.order(drawn)
+        places = random.choice(problem.n_rows, n_references, replace=False, shuffle=False)
+        places.sort()
+    references, anchors = problem.order(places)
     if len(anchors) > n_anchors:
         anchors = np.sort(random.choice(anchors, n_anchors, replace=False))
     return Sample(references, anchors)
 
 
-def _final_objective(
-    problem: Problem, L: np.ndarray, n_references: int | None, random: np.random.Generator
-) -> float:
-    """Return the objective over all rows where they are few, else over a sample of them."""
-    few = problem.n_rows <= MAX_ROWS_FOR_LBFGS
-    sample = _draw(problem, None if few else n_references, _ANCHORS_FOR_OBJECTIVE, random)
+def _objective_of_sample(problem: Problem, L: np.ndarray, random: np.random.Generator) -> float:
+    """Return the objective over a sample like that of a step, with more anchors."""
+    sample = _draw(problem, problem.n_references, _ANCHORS_FOR_OBJECTIVE, random)
     if len(sample.anchors) == 0:
         return np.nan
-    rows = problem.rows(sample.references, np.float64 if few else np.float32)
+    rows = problem.rows(sample.references, np.float32)
     weights = problem.weights[sample.references]
     objective = problem.objective(sample.references)
     return evaluate(objective, rows, weights, sample.anchors, L, gradient=False)[0]
@@ -243,19 +255,22 @@ def _final_objective(
 
 def best_scale(problem: Problem, L: np.ndarray, random: np.random.Generator) -> float:
     """Return the factor of the map at which the objective is best, over a sample of anchors."""
-    sample = _draw(problem, _REFERENCES_FOR_SCALE, _ANCHORS_FOR_SCALE, random)
-    references, anchors = sample
-    if len(anchors) == 0:
+    references, anchors = _draw(problem, _REFERENCES_FOR_SCALE, _ANCHORS_FOR_SCALE, random)
+    size = float(np.sqrt(np.mean(L**2)))
+    if len(anchors) == 0 or size == 0:
         return 1.0
-    weights = problem.weights[references]
+    # Single precision is enough for distances of a map of usual size, once they are computed.
+    scores = np.empty((len(anchors), len(references)), np.float32)
     with single_threaded_blas():
-        Z = problem.rows(references, np.float64).mapped(L)
+        Z = problem.rows(references, np.float64).mapped(L / size)
         squares = np.einsum("ij,ij->i", Z, Z)
-        negated = 2 * (Z[anchors] @ Z.T) - squares - squares[anchors, None]
-        np.minimum(negated, 0, out=negated)
-    typical = -np.median(negated)
+        for part in slices(len(anchors), _ANCHORS_IN_SCALE_BLOCK):
+            negated = (2 * Z[anchors[part]]) @ Z.T
+            negated -= squares + squares[anchors[part], None]
+            np.minimum(negated, 0, out=scores[part], casting="same_kind")
+    typical = -float(np.median(scores[:: max(1, len(anchors) // _ANCHORS_IN_SCALE_BLOCK)]))
     if not typical > 0:
         return 1.0
-    objective = problem.objective(references)
-    bandwidth = best_bandwidth(negated, anchors, weights, objective, problem.sign, typical)
-    return float(1 / np.sqrt(bandwidth))
+    weights, objective = problem.weights[references], problem.objective(references)
+    bandwidth = best_bandwidth(scores, anchors, weights, objective, problem.sign, typical)
+    return float(1 / np.sqrt(bandwidth)) / size

@@ -52,10 +52,15 @@ class StandardizedRows:
             self._mean = scale.mean / scale.deviation
             return
         self._rows = np.empty(X.shape, dtype)
+        # Rounding the mean of single-precision columns moves all rows alike, which is no matter.
+        mean, inverse = scale.mean.astype(X.dtype), (1 / scale.deviation).astype(X.dtype)
         for part in slices(X.shape[0], _ROWS_PER_BLOCK):
-            np.divide(
-                X[part] - scale.mean, scale.deviation, out=self._rows[part], casting="same_kind"
-            )
+            np.multiply(X[part] - mean, inverse, out=self._rows[part], casting="same_kind")
+
+    @property
+    def dense(self) -> np.ndarray | None:
+        """The standardized rows; None for CSR."""
+        return None if self._sparse else self._rows
 
     def mapped(self, L: np.ndarray) -> np.ndarray:
         """Return the rows times Lᵀ."""

@@ -4,7 +4,6 @@ from likewise.learners.online._aroma import AROMA
 from likewise.learners.online._beliefs import (
     DiagonalState,
     Evidence,
-    FactoredState,
     OasisState,
     State,
     Weighted,
@@ -12,6 +11,7 @@ from likewise.learners.online._beliefs import (
     sum_evidence,
     weighted_blocks,
 )
+from likewise.learners.online._covariances import FactoredState, FullState
 from likewise.learners.online._early_stopping import Progress
 from likewise.learners.online._oasis import OASIS
 from likewise.learners.online._training import (
@@ -29,6 +29,7 @@ __all__ = [
     "DrawnTriplets",
     "Evidence",
     "FactoredState",
+    "FullState",
     "OasisState",
     "Progress",
     "State",

@@ -1,16 +1,25 @@
 """AROMA: online learning of a bilinear form and its uncertainty from triplets."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from likewise._files import fields
 from likewise._validation import check_choice, check_number, check_rows
 from likewise.learners._uncertainty import least_certain, probability, triplet_margins
 from likewise.learners.online._base import OnlineLearner
-from likewise.learners.online._beliefs import DiagonalState, FactoredState
+from likewise.learners.online._beliefs import Belief, DiagonalState
+from likewise.learners.online._covariances import MAX_ENTRIES, FactoredState, FullState
+from likewise.learners.online._rates import current_rate
 from likewise.learners.online._training import UpdateRule
 from likewise.similarities import to_unit_length
+
+_STATES: dict[str, type[Belief]] = {
+    "diagonal": DiagonalState,
+    "factored": FactoredState,
+    "full": FullState,
+}
 
 
 class AROMA(OnlineLearner):
@@ -22,10 +31,18 @@ class AROMA(OnlineLearner):
 
     Parameters
     ----------
-    covariance : {"diagonal", "factored"}, default="diagonal"
-        A variance S of every entry of W; or a covariance Λ of query and Σ of item features.
-    r : float, default=1.0
-        Noise of a triplet: larger values learn more slowly. Try 0.1, 1 and 10.
+    covariance : {"diagonal", "factored", "full"}, default="diagonal"
+        A variance S of every entry of W; a covariance Λ of query and Σ of item features; or a
+        covariance Σ of all entries of W, of which there may be 4,096. The last is AROW (Crammer et
+        al., 2009) on vec(W), always in double precision.
+    r : float or "auto", default=1.0
+        Noise of a triplet: larger values learn more slowly. "auto" takes the one of 0.01, 0.1, 1
+        and 10 that is best for the held-out queries, which takes four times as long; it needs a
+        method that holds some out.
+    update : {"margin", "mistake"}, default="margin"
+        "margin" updates after every triplet with a loss. "mistake" is the mistake-driven variant
+        for which the paper proves its bounds, a second-order perceptron: Θ sums qpᵀ of the triplets
+        in the wrong order, qᵀWp ≤ 0, and W is Θ times the covariance (see Notes).
     init : {"auto", "identity", "zero", "ridge"}, array or Bilinear, default="auto"
         Initial W; "auto" is the identity if queries and items have the same number of features,
         else zero. "ridge" is the form that `RidgeSimilarity` learns from the same labels, relevance
@@ -33,6 +50,8 @@ class AROMA(OnlineLearner):
     normalize : bool, default=True
         Scale rows to unit length; `similarity_` then has ``norm="cosine"``.
     dtype : {"float32", "float64"}, default="float32"
+        Precision of the state. Covariances between features continue in double precision once
+        single precision cannot hold their small eigenvalues, as for long rows and a small `r`.
     n_triplets : int, default=500_000
         Maximum number of triplets that `fit`, `fit_relevance` and `fit_pairs` draw.
     early_stopping : bool, default=True
@@ -68,8 +87,24 @@ class AROMA(OnlineLearner):
         queries, for all items, for items seen in training and for new items. ``"measure"`` is the
         name of the measure, ``"published"`` False if the start was kept, ``"share"`` the share of
         the learned change and ``"n_triplets"`` the number of triplets it was learned from.
-    state_ : DiagonalState or FactoredState
-        The belief: W and S, or W, Lambda and Sigma.
+    r_ : float
+        With ``r="auto"``, the chosen value.
+    state_ : DiagonalState, FactoredState or FullState
+        The belief: W and S; W, Lambda and Sigma; or W and Sigma.
+
+    Notes
+    -----
+    With ``update="mistake"``, ``init="zero"``, no `forget` and no weights, `n_updates_` is the
+    number of mistakes M, and for every form V with losses ℓ over the mistakes
+
+        M ≤ Σℓ + √(Σ V²/S) · √(r Σ log(1/S))                                          (diagonal)
+        M ≤ Σℓ + √Tr(VΣ⁻¹VᵀΛ⁻¹) · √(r min(m log det Σ⁻¹, n log det Λ⁻¹))              (factored)
+        M ≤ Σℓ + √(vec(V)ᵀΣ⁻¹vec(V)) · √(r log det Σ⁻¹)                                   (full)
+
+    with the final covariances: Theorems 1 and 2 of the paper, and AROW's. The paper leaves open
+    whether a mistake is judged before or after the triplet is added to the covariance. It makes no
+    difference to the factored and the full covariance; with the diagonal it does, and this class
+    judges after it, as the proof needs.
 
     Examples
     --------
@@ -91,7 +126,8 @@ class AROMA(OnlineLearner):
         self,
         covariance: str = "diagonal",
         *,
-        r: float = 1.0,
+        r: float | str = 1.0,
+        update: str = "margin",
         init: Any = "auto",
         normalize: bool = True,
         dtype: str = "float32",
@@ -107,6 +143,7 @@ class AROMA(OnlineLearner):
     ) -> None:
         self.covariance = covariance
         self.r = r
+        self.update = update
         self.init = init
         self.normalize = normalize
         self.dtype = dtype
@@ -120,7 +157,14 @@ class AROMA(OnlineLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    state_: DiagonalState | FactoredState
+    _file_fields: ClassVar[fields.Declaration] = OnlineLearner._file_fields | {
+        "r_": fields.Optional(fields.Number(whole=False)),
+    }
+    _rate_name: ClassVar[str] = "r"
+    _rates: ClassVar[tuple[float, ...]] = (0.01, 0.1, 1.0, 10.0)
+
+    r_: float
+    state_: Belief
 
     def score_variance(self, Q: Any, P: Any) -> np.ndarray:
         """Return the variance of the score of every query with every item.
@@ -175,14 +219,25 @@ class AROMA(OnlineLearner):
             triplets, queries, items, state.W, state.paired_variances, normalize=self.normalize
         )
 
-    def _check_parameters(self) -> None:
-        check_choice(self.covariance, "covariance", ("diagonal", "factored"))
-        check_number(self.r, "r", minimum=0, exclusive=True)
+    def _check_parameters(self, *, rate_is_chosen: bool = False) -> None:
+        check_choice(self.covariance, "covariance", _STATES)
+        check_choice(self.update, "update", ("margin", "mistake"))
         check_number(self.forget, "forget", minimum=0, maximum=1)
-        super()._check_parameters()
+        super()._check_parameters(rate_is_chosen=rate_is_chosen)
 
-    def _state_class(self) -> type[DiagonalState] | type[FactoredState]:
-        return DiagonalState if self.covariance == "diagonal" else FactoredState
+    def _check_size(self, n_query: int, n_item: int) -> None:
+        if self.covariance == "full" and n_query * n_item > MAX_ENTRIES:
+            raise ValueError(
+                f"covariance 'full' takes at most {MAX_ENTRIES:,} entries of W, because it holds a "
+                f"number for each pair of them, but {n_query} query and {n_item} item features "
+                f"make {n_query * n_item:,}: give covariance 'factored' or 'diagonal'."
+            )
+
+    def _state_class(self) -> type[Belief]:
+        return _STATES[self.covariance]
 
     def _update_rule(self) -> UpdateRule:
-        return UpdateRule(float(self.r), float(self.forget), self.normalize, self.dtype)
+        mistakes = self.update == "mistake"
+        return UpdateRule(
+            current_rate(self), float(self.forget), self.normalize, self.dtype, mistakes
+        )

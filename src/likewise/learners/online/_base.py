@@ -21,7 +21,8 @@ from likewise._validation import (
 )
 from likewise.learners._initial_form import initial_form
 from likewise.learners.linear_map import BilinearTransformer
-from likewise.learners.online._beliefs import DiagonalState, FactoredState, OasisState, State
+from likewise.learners.online._beliefs import DiagonalState, OasisState, State
+from likewise.learners.online._covariances import FactoredState, FullState
 from likewise.learners.online._early_stopping import (
     TrainingSet,
     keep_start,
@@ -29,6 +30,7 @@ from likewise.learners.online._early_stopping import (
     train_validated,
 )
 from likewise.learners.online._history import plot_history
+from likewise.learners.online._rates import check_rate, forget_rate, is_known
 from likewise.learners.online._training import (
     DrawnTriplets,
     FitRidge,
@@ -77,7 +79,8 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
 
     _file_fields: ClassVar[fields.Declaration] = {
         "state_": fields.Instance(
-            (DiagonalState, FactoredState, OasisState), W=("features", "item features")
+            (DiagonalState, FactoredState, FullState, OasisState),
+            W=("features", "item features"),
         ),
         "n_triplets_seen_": fields.Number(),
         "n_updates_": fields.Number(),
@@ -85,6 +88,9 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         "validation_": fields.Optional(fields.Record()),
         "checkpoint_": fields.Optional(fields.Record()),  # of a run in rounds on a cluster
     }
+    _rate_name: ClassVar[str]
+    _rates: ClassVar[tuple[float, ...]]  # that "auto" chooses from
+
     init: Any
     normalize: bool
     dtype: str
@@ -116,7 +122,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
             scaled to mean 1. A row of weight zero is left out, also of the validation, in which
             other weights do not count.
         """
-        self._check_parameters()
+        self._check_parameters(rate_is_chosen=self.early_stopping)
         X, y, rows, weights = self._check_labeled(X, y, sample_weight, reset=True)
         rng = self._generator(0)
 
@@ -128,6 +134,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
                     X, X, lambda ridge: ridge.fit(take(X, rows), y[rows], of_rows)
                 ),
                 lambda n, held: train(self, DrawnTriplets(source, n, rng, weights), X, X, held),
+                rng,
             )
 
         whole = training_set(rows)
@@ -146,7 +153,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
 
         Parameters as in `fit`. Nothing is held out.
         """
-        self._check_parameters()
+        self._check_parameters(rate_is_chosen=is_known(self))
         started = self._has_started()
         X, y, rows, weights = self._check_labeled(X, y, sample_weight, reset=not started)
         source = LabelTriplets(y, rows, rows)
@@ -182,7 +189,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         weights : sparse matrix or array of the shape of `relevance`, optional
             Weight of each judgment, such as `supervision.position_weights` of clicks.
         """
-        self._check_parameters()
+        self._check_parameters(rate_is_chosen=self.early_stopping)
         queries, items = check_sides(queries, items)
         grades = check_relevance(relevance, queries, items)
         return self._fit_grades(grades, queries, items, weights, self.negatives)
@@ -205,7 +212,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         queries, items : as in `fit_relevance`
         weights : array of shape (n_pairs,), optional
         """
-        self._check_parameters()
+        self._check_parameters(rate_is_chosen=self.early_stopping)
         queries, items = check_sides(queries, items)
         grades, of_pairs = relevance_from_pairs(pairs, y, weights, queries, items)
         return self._fit_grades(grades, queries, items, of_pairs, "judged")
@@ -236,7 +243,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
             improves them, and keep the start unless it is clearly beaten. By default the published
             updates are followed exactly.
         """
-        self._check_parameters()
+        self._check_parameters(rate_is_chosen=validate)
         queries, items = check_sides(queries, items)
         stream = check_stream(triplets, queries, items, weights)
         if not validate:
@@ -262,6 +269,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
                     ),
                 ),
                 lambda n, held: train_once(self, part, queries, items),
+                rng,
             )
 
         seen = np.zeros(items.shape[0], dtype=bool)
@@ -277,7 +285,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
 
         Calls on consecutive parts of a list give the same result as `fit_triplets` on the list.
         """
-        self._check_parameters()
+        self._check_parameters(rate_is_chosen=is_known(self))
         started = self._has_started()
         widths = self.state_.W.shape if started else (None, None)
         if items is None and widths[0] != widths[1]:
@@ -349,7 +357,9 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         """Return a learner with the parameters in a file; older files have `validation`."""
         return cls(**parameters)
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, *, rate_is_chosen: bool = False) -> None:
+        """Check the parameters; `rate_is_chosen` as in `check_rate`."""
+        check_rate(self, is_chosen=rate_is_chosen)
         check_bool(self.normalize, "normalize")
         check_choice(self.dtype, "dtype", ("float32", "float64"))
         check_whole_number(self.n_triplets, "n_triplets")
@@ -382,12 +392,19 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         """Return whether there is a state; raise ValueError if it does not match the parameters."""
         if not hasattr(self, "state_"):
             return False
-        if type(self.state_) is not self._state_class() or self.state_.W.dtype != self.dtype:
+        if type(self.state_) is not self._state_class() or not self._has_precision():
             raise ValueError(
                 f"parameters were changed after learning began with a {type(self.state_).__name__} "
                 f"of {self.state_.W.dtype}: fit again."
             )
         return True
+
+    def _has_precision(self) -> bool:
+        """Return whether the state has the precision asked for, or double where that is needed."""
+        found = self.state_.W.dtype
+        return found == self.dtype or (
+            found == np.float64 and isinstance(self.state_, FactoredState | FullState)
+        )
 
     def _generator(self, position: int) -> np.random.Generator:
         """Return a generator seeded by `random_state` and the number of triplets seen."""
@@ -404,16 +421,22 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
     def _starts_from_ridge(self) -> bool:
         return isinstance(self.init, str) and self.init == "ridge"
 
+    def _check_size(self, n_query: int, n_item: int) -> None:
+        """Refuse numbers of features for which there is no state."""
+
     def _default_form(self, n_query: int, n_item: int) -> np.ndarray:
+        self._check_size(n_query, n_item)
         return initial_form(self.init, n_query, n_item, self.dtype, self.normalize)
 
     def _base_form(self, Q: Rows, P: Rows) -> np.ndarray:
         """Return the W that results are compared with; with ``init="ridge"``, the ridge's start."""
+        self._check_size(Q.shape[1], P.shape[1])
         init = "auto" if self._starts_from_ridge() else self.init
         return initial_form(init, Q.shape[1], P.shape[1], self.dtype, self.normalize)
 
     def _initial_form(self, Q: Rows, P: Rows, fit_ridge: FitRidge) -> np.ndarray:
         """Return the initial W; with ``init="ridge"`` the form of a ridge that is fitted here."""
+        self._check_size(Q.shape[1], P.shape[1])
         if self._starts_from_ridge():
             return ridge_form(self, fit_ridge)
         return self._default_form(Q.shape[1], P.shape[1])
@@ -426,6 +449,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         self.n_updates_ = 0
         self.history_: list[dict[str, Any]] = []
         self.__dict__.pop("validation_", None)
+        forget_rate(self)
 
     def _fit_grades(
         self, grades: Any, queries: Rows, items: Rows, weights: Any, negatives: str
@@ -443,6 +467,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
                     ),
                 ),
                 lambda n, held: train(self, DrawnTriplets(source, n, rng), queries, items, held),
+                rng,
             )
 
         options: dict[str, Any] = {"negatives": negatives, "hard": self.hard_negatives}

@@ -1,9 +1,11 @@
 """States of the online learners, and their updates.
 
 `learn` follows the published updates, one triplet at a time; a weight w replaces AROMA's r by r/w
-and OASIS's C by wC.
+and OASIS's C by wC. `learn_mistakes` follows the mistake-driven variant of AROMA, in which W is
+the product of the covariance and a sum Θ of w qpᵀ over the triplets in the wrong order.
 """
 
+import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
@@ -19,10 +21,6 @@ from likewise.similarities import paired_products
 AnyState = TypeVar("AnyState", bound="State")
 Evidence: TypeAlias = tuple[Any, ...]  # arrays, and for OASIS a number
 Weighted: TypeAlias = tuple[np.ndarray, np.ndarray]  # triplets and their weights
-
-# Triplets per block of the factored updates: smaller blocks need fewer products among their rows,
-# larger blocks have faster matrix products. Best measured at 384 and at 1,000 features.
-_SMALL_BLOCK, _LARGE_BLOCK, _LARGE_WIDTH = 64, 128, 600
 
 
 class State(Protocol):
@@ -52,6 +50,24 @@ class State(Protocol):
         """
 
 
+class Belief(State, Protocol):
+    """A state of AROMA: a mean W and its uncertainty."""
+
+    def learn_mistakes(
+        self, part: Weighted, batches: TripletBatches, r: float, totals: np.ndarray
+    ) -> None:
+        """Learn as `learn` does, from mistakes alone, in dual form."""
+
+    def forget(self, share: float) -> None:
+        """Move the variance towards its initial value by a share of the difference."""
+
+    def variances(self, queries: Any, items: Any) -> np.ndarray:
+        """Return the variance of the score of every query with every item."""
+
+    def paired_variances(self, queries: Any, items: Any) -> np.ndarray:
+        """Return the variance of the score of query i with item i."""
+
+
 def weighted_blocks(part: Weighted, size: int) -> Iterator[Weighted]:
     """Yield triplets and their weights in blocks of at most `size`."""
     for block in slices(len(part[0]), size):
@@ -65,7 +81,7 @@ def sum_evidence(parts: Iterable[Evidence]) -> Evidence:
 
 def copy_state(state: AnyState) -> AnyState:
     """Return a deep copy of a state."""
-    return type(state)(*(getattr(state, field.name).copy() for field in fields(state)))  # type: ignore[arg-type]
+    return copy.deepcopy(state)
 
 
 def make_writable(state: State) -> None:
@@ -76,14 +92,19 @@ def make_writable(state: State) -> None:
             setattr(state, field.name, array.copy())
 
 
-def _check_arrays(**arrays: tuple[Any, tuple[int, ...] | None]) -> None:
+def check_arrays(**arrays: tuple[Any, tuple[int, ...] | None]) -> None:
     """Refuse arrays that kernels would read out of bounds, as from a damaged file."""
     kinds = {getattr(array, "dtype", None) for array, _ in arrays.values()}
     if len(kinds) > 1 or not kinds <= {np.dtype(np.float32), np.dtype(np.float64)}:
-        raise ValueError(f"{', '.join(arrays)} must be float32 or float64 arrays of the same type.")
+        given = ", ".join(sorted(map(str, kinds)))
+        raise ValueError(
+            f"{', '.join(arrays)} must be arrays of one type, float32 or float64, but {given} was "
+            "given."
+        )
     for name, (array, shape) in arrays.items():
         if array.ndim != 2 or (shape is not None and array.shape != shape):
-            raise ValueError(f"{name} has shape {array.shape}, which does not match the others.")
+            needed = "two dimensions" if shape is None else f"the shape {shape}"
+            raise ValueError(f"{name} must have {needed}, but has shape {array.shape}.")
         if not np.isfinite(array).all():
             raise ValueError(f"{name} holds NaN or infinity; it must be finite.")
 
@@ -95,7 +116,7 @@ class OasisState:
     W: np.ndarray
 
     def __post_init__(self) -> None:
-        _check_arrays(W=(self.W, None))
+        check_arrays(W=(self.W, None))
 
     @classmethod
     def fresh(cls, W: np.ndarray) -> "OasisState":
@@ -135,7 +156,7 @@ class DiagonalState:
     S: np.ndarray
 
     def __post_init__(self) -> None:
-        _check_arrays(W=(self.W, None), S=(self.S, np.shape(self.W)))
+        check_arrays(W=(self.W, None), S=(self.S, np.shape(self.W)))
 
     @classmethod
     def fresh(cls, W: np.ndarray) -> "DiagonalState":
@@ -155,6 +176,18 @@ class DiagonalState:
                 sums = batches.scratch("sums", (2, self.W.shape[1]))
                 state = self.W, self.S, sums
                 kernels.diagonal_dense(*queries, dense, squares, weights, r, *state, totals)
+
+    def learn_mistakes(
+        self, part: Weighted, batches: TripletBatches, r: float, totals: np.ndarray
+    ) -> None:
+        """Θ += qpᵀ at mistakes, with W = S∘Θ and 1/S += (q∘q)(p∘p)ᵀ/r.
+
+        A mistake is Σ (S'∘Θ∘qpᵀ) ≤ 0, where S' includes the triplet, as in the proof of the bound:
+        it can differ from qᵀWp ≤ 0, because S' changes the entries by different factors.
+        """
+        for rows, weights in weighted_blocks(part, batches.block_size):
+            queries, items = batches.query_lists(rows), batches.item_lists(rows)
+            kernels.diagonal_mistakes(*queries, *items, weights, r, self.W, self.S, totals)
 
     def forget(self, share: float) -> None:
         """Move the variances towards their initial value by a share of the difference."""
@@ -184,146 +217,5 @@ class DiagonalState:
         return DiagonalState(W, S)
 
 
-@dataclass
-class FactoredState:
-    """A mean W and covariances Λ between query features and Σ between item features."""
-
-    W: np.ndarray
-    Lambda: np.ndarray
-    Sigma: np.ndarray
-
-    def __post_init__(self) -> None:
-        square = [(n, n) for n in np.shape(self.W)]
-        if len(square) != 2:
-            raise ValueError("W must be a matrix.")
-        _check_arrays(
-            W=(self.W, None), Lambda=(self.Lambda, square[0]), Sigma=(self.Sigma, square[1])
-        )
-
-    @classmethod
-    def fresh(cls, W: np.ndarray) -> "FactoredState":
-        """Return the initial state: mean W, which the state owns, and identity covariances."""
-        return cls(W, *(np.eye(n, dtype=W.dtype) for n in W.shape))
-
-    def learn(self, part: Weighted, batches: TripletBatches, r: float, totals: np.ndarray) -> None:
-        """W += loss/(r + ab) Λq(Σp)ᵀ, Σ⁻¹ += a/(mr) ppᵀ, Λ⁻¹ += b/(nr) qqᵀ, if there is a loss."""
-        size = _LARGE_BLOCK if max(self.W.shape) > _LARGE_WIDTH else _SMALL_BLOCK
-        for block in weighted_blocks(part, size):
-            self._learn_block(block, batches, r, totals)
-
-    def _learn_block(
-        self, block: Weighted, batches: TripletBatches, r: float, totals: np.ndarray
-    ) -> None:
-        """Compute all updates from products among the block's rows, then write them once."""
-        triplets, weights = block
-        n, (n_query, n_item) = len(triplets), self.W.shape
-        Q, P = batches.query_rows(triplets), batches.item_rows(triplets)
-        by_Lambda = np.matmul(Q, self.Lambda, out=batches.scratch("QΛ", (n, n_query)))
-        by_Sigma = np.matmul(P, self.Sigma, out=batches.scratch("PΣ", (n, n_item)))
-        by_W = np.matmul(Q, self.W, out=batches.scratch("QW", (n, n_item)))
-        queries = np.matmul(by_Lambda, Q.T, out=batches.scratch("QΛQ", (n, n)))
-        items = np.matmul(by_Sigma, P.T, out=batches.scratch("PΣP", (n, n)))
-        margins = np.einsum("ij,ij->i", by_W, P)
-        steps, shrinks = batches.scratch("steps", (n,)), batches.scratch("shrinks", (2, n))
-        kernels.factored_decisions(
-            queries, items, margins, weights, r, n_query, n_item, steps, shrinks, totals
-        )
-        updated = np.flatnonzero(steps)
-        if len(updated) == 0:
-            return
-        if len(updated) < n:
-            steps, shrinks = steps[updated], shrinks[:, updated]
-            by_Lambda, by_Sigma = by_Lambda[updated], by_Sigma[updated]
-            queries, items = queries[np.ix_(updated, updated)], items[np.ix_(updated, updated)]
-        V = _sequential_products(by_Lambda, queries, shrinks[0])
-        U = _sequential_products(by_Sigma, items, shrinks[1])
-        _add_product(self.W, V * steps[:, None], U)
-        _add_product(self.Lambda, V * -shrinks[0, :, None], V)
-        _add_product(self.Sigma, U * -shrinks[1, :, None], U)
-
-    def forget(self, share: float) -> None:
-        """Move the covariances towards their initial value by a share of the difference."""
-        for covariance in (self.Lambda, self.Sigma):
-            covariance *= 1 - share
-            np.einsum("ii->i", covariance)[...] += share
-
-    def variances(self, queries: Any, items: Any) -> np.ndarray:
-        """Return the variance (qᵀΛq)(pᵀΣp) of the score of every query with every item."""
-        return np.outer(_quadratic(queries, self.Lambda), _quadratic(items, self.Sigma))
-
-    def paired_variances(self, queries: Any, items: Any) -> np.ndarray:
-        """Return the variance of the score of query i with item i."""
-        return _quadratic(queries, self.Lambda) * _quadratic(items, self.Sigma)
-
-    def evidence_since(self, start: "FactoredState", n_updates: float) -> Evidence:
-        """Return the gains of Λ⁻¹ and Σ⁻¹, and the change in W weighted by each."""
-        change = self.W - start.W.astype(np.float64)
-        of_queries = _above(_inverse(self.Lambda) - _inverse(start.Lambda), _rounding(start.Lambda))
-        of_items = _above(_inverse(self.Sigma) - _inverse(start.Sigma), _rounding(start.Sigma))
-        return of_queries, of_queries @ change, of_items, change @ of_items
-
-    def with_evidence(
-        self, evidence: Evidence, step: float = 1.0, share: float = 1.0
-    ) -> "FactoredState":
-        """Add the gains to Λ⁻¹ and Σ⁻¹; this is an approximation.
-
-        The sum of precisions Λ⁻¹⊗Σ⁻¹ is not a Kronecker product. W is the mean of two estimates,
-        weighted by the gains on the query side and on the item side.
-        """
-        of_queries, by_queries, of_items, by_items = evidence
-        change = (
-            _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
-            + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
-        ) / 2
-        W = self.W + step * change
-        queries = _inverse(_inverse(self.Lambda) + share * of_queries)
-        items = _inverse(_inverse(self.Sigma) + share * of_items)
-        return FactoredState(*(part.astype(self.W.dtype) for part in (W, queries, items)))
-
-
-def _sequential_products(rows: np.ndarray, products: np.ndarray, shrinks: np.ndarray) -> np.ndarray:
-    """Return Σₜpₜ of each triplet t, with Σₜ before its update, from Σp at the block's start.
-
-    Σₜpₜ = Σpₜ − Σ_{s<t} shrinkₛ (Σₛpₛ)ᵀpₜ Σₛpₛ, which is a triangular system.
-    """
-    from scipy.linalg import get_blas_funcs
-
-    solve = get_blas_funcs("trsm", (rows,))
-    # In Fortran order: rowsᵀ = Uᵀ(1 + shrink·products), whose second factor is upper triangular.
-    factor = products.T * shrinks
-    solution = solve(1, factor, rows.T, side=1, lower=1, trans_a=1, diag=1, overwrite_b=1)
-    return np.asarray(solution.T)
-
-
-def _add_product(target: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-    """Add leftᵀ right to `target`, in place and without a copy."""
-    from scipy.linalg import get_blas_funcs
-
-    multiply = get_blas_funcs("gemm", (target,))
-    multiply(1, right.T, left.T, trans_b=True, beta=1, c=target.T, overwrite_c=True)
-
-
-def _rounding(start: np.ndarray) -> float:
-    """Return the rounding error of an inverse in the precision of the state."""
-    return float(np.finfo(start.dtype).eps * len(start) * np.abs(_inverse(start)).max())
-
-
-def _above(matrix: np.ndarray, minimum: float, *, invert: bool = False) -> np.ndarray:
-    """Return the part of a symmetric matrix with eigenvalues above `minimum`, or its inverse."""
-    values, vectors = np.linalg.eigh(matrix)
-    kept = values > minimum
-    values, vectors = values[kept], vectors[:, kept]
-    return (vectors * (1 / values if invert else values)) @ vectors.T
-
-
-def _inverse(matrix: np.ndarray) -> np.ndarray:
-    inverse = np.linalg.inv(matrix.astype(np.float64))
-    return (inverse + inverse.T) / 2
-
-
 def _squared(rows: Any) -> Any:
     return rows.multiply(rows).tocsr() if is_sparse(rows) else rows * rows
-
-
-def _quadratic(rows: Any, matrix: np.ndarray) -> np.ndarray:
-    return paired_products(rows @ matrix, rows)

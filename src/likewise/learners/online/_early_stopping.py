@@ -10,6 +10,7 @@ import numpy as np
 from likewise._execution import current_backend
 from likewise._validation import Rows
 from likewise.learners.online._beliefs import State, copy_state
+from likewise.learners.online._rates import candidate_rates, set_rate
 from likewise.learners.validation._gate import KINDS, judge, start_kept_message
 from likewise.learners.validation._held_out import HeldOut
 from likewise.similarities import Bilinear
@@ -68,10 +69,30 @@ class TrainingSet:
     ----------
     start : callable that returns the initial W
     train : callable from a number of triplets and the held-out queries, or None, to `Progress`
+    rng : numpy.random.Generator, which draws the triplets
     """
 
     start: Callable[[], np.ndarray]
     train: Callable[[int, HeldOut | None], Progress]
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Training with held-out queries at one rate.
+
+    Attributes
+    ----------
+    rate : float
+    progress : Progress, with a best state
+    history : list of dict
+    drawn : state of the random generator after the run
+    """
+
+    rate: float
+    progress: Progress
+    history: list[dict[str, Any]]
+    drawn: Any
 
 
 def train_unvalidated(learner: Learner, whole: TrainingSet) -> Learner:
@@ -93,18 +114,20 @@ def train_validated(
     base = learner._base_form(queries, items)
     backend = current_backend()
     validation = None if backend is None else backend.resumed_validation()
-    history, progress = None, Progress()
+    run, interrupted = None, False
     if validation is None:
         start = part.start()
-        learner._start(start.copy())
-        progress = part.train(learner.n_triplets, held)
-        history = learner.history_
-        validation = decide(held, base, start, progress, learner._as_similarity, learner.new_items)
+        runs = _runs(learner, part, start, held)
+        validation, run = decide(held, base, start, runs, learner._as_similarity, learner.new_items)
+        interrupted = runs[-1].progress.interrupted
+        set_rate(learner, run.rate)
+        part.rng.bit_generator.state = run.drawn
     if not validation["published"]:
         learner._start(base)
         _warn_that_start_is_kept(validation)
-    elif progress.interrupted and progress.best is not None:
-        learner.state_ = progress.best  # the user interrupted: do not train again
+    elif run is not None and interrupted:
+        assert run.progress.best is not None
+        learner.state_ = run.progress.best  # the user interrupted: do not train again
     else:
         start = whole.start()
         learner._start(start.copy())
@@ -115,13 +138,29 @@ def train_validated(
         change = learner.state_.W - start
         learner.state_.W = start + start.dtype.type(validation["share"]) * change
     learner.validation_ = validation
-    learner.history_ = learner.history_ if history is None else history
+    learner.history_ = learner.history_ if run is None else run.history
     return learner
+
+
+def _runs(learner: Learner, part: TrainingSet, start: np.ndarray, held: HeldOut) -> list[Run]:
+    """Train at each candidate rate, on the same triplets and from the same start."""
+    runs: list[Run] = []
+    drawn = part.rng.bit_generator.state
+    for rate in candidate_rates(learner):
+        part.rng.bit_generator.state = drawn
+        set_rate(learner, rate)
+        learner._start(start.copy())
+        progress = part.train(learner.n_triplets, held)
+        runs.append(Run(rate, progress, learner.history_, part.rng.bit_generator.state))
+        if progress.interrupted:
+            break
+    return runs
 
 
 def keep_start(learner: Learner, queries: Rows, items: Rows, measure: str) -> Learner:
     """Keep the start: there are too few queries for a hold-out."""
     verdict = judge(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)))
+    set_rate(learner)
     learner._start(learner._base_form(queries, items))
     learner.validation_ = {
         "measure": measure,
@@ -157,11 +196,11 @@ def decide(
     held: HeldOut,
     base: np.ndarray,
     start: np.ndarray,
-    progress: Progress,
+    runs: list[Run],
     as_similarity: Callable[[np.ndarray], Bilinear],
     new_items: str,
-) -> dict[str, Any]:
-    """Choose the share of the learned change in W to publish, by the held-out queries.
+) -> tuple[dict[str, Any], Run]:
+    """Choose a run, and the share of its change in W to publish, by the held-out queries.
 
     Parameters
     ----------
@@ -170,34 +209,39 @@ def decide(
         The form that every share is compared with.
     start : array
         The start of training; it differs from `base` if it was learned itself.
-    progress : Progress, with a best state
+    runs : list of Run
     as_similarity : callable from W to a Bilinear
     new_items : {"protect", "allow", "strict"}
 
     Returns
     -------
     dict : see `validation_` of the learners
+    Run : the chosen one
     """
-    assert progress.best is not None
-    change = progress.best.W - start
     shares: tuple[float, ...] = _SHARES
     if not start.any():
         shares = _SHARES[-1:]  # from zero, every share gives the same ranking
     elif not np.array_equal(base, start):
         shares = (0.0, *_SHARES)  # the start itself may be worth publishing
-    values = [held(as_similarity(start + start.dtype.type(s) * change)) for s in shares]
+    candidates = [(run, share) for run in runs for share in shares]
+
+    def similarity(run: Run, share: float) -> Bilinear:
+        assert run.progress.best is not None
+        return as_similarity(start + start.dtype.type(share) * (run.progress.best.W - start))
+
+    values = np.array([held(similarity(*candidate)) for candidate in candidates])[:, None]
     before = held(as_similarity(base)) if base.any() else held.without_ranking()
     heads = None
     if base.any() and held.head(as_similarity(base)) is not None:
-        forms = [base, *(start + start.dtype.type(s) * change for s in shares)]
-        heads = np.array([held.head(as_similarity(form)) for form in forms])
-    candidates = np.array(values)[:, None]
-    verdict = judge(before, candidates, new_items, error_scale=held.error_scale, heads=heads)
-    share = shares[verdict.form]
-    return {
+        of_candidates = [held.head(similarity(*candidate)) for candidate in candidates]
+        heads = np.array([held.head(as_similarity(base)), *of_candidates])
+    verdict = judge(before, values, new_items, error_scale=held.error_scale, heads=heads)
+    run, share = candidates[verdict.form]
+    validation = {
         "measure": held.measure,
         **verdict.outcomes,
         "published": verdict.passes,
         "share": share if verdict.passes else 0.0,
-        "n_triplets": progress.n_best if share > 0 else 0,
+        "n_triplets": run.progress.n_best if share > 0 else 0,
     }
+    return validation, run

@@ -1,10 +1,11 @@
 """OASIS: online learning of a bilinear form by passive-aggressive updates."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-from likewise._validation import check_number
+from likewise._files import fields
 from likewise.learners.online._base import OnlineLearner
 from likewise.learners.online._beliefs import OasisState
+from likewise.learners.online._rates import current_rate
 from likewise.learners.online._training import UpdateRule
 
 
@@ -16,14 +17,16 @@ class OASIS(OnlineLearner):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Maximum step.
+    C : float or "auto", default=1.0
+        Maximum step. "auto" chooses from 0.001, 0.01, 0.1 and 1, as `AROMA` chooses r.
     init, normalize, dtype, n_triplets, negatives, hard_negatives : as in `AROMA`
     early_stopping, validation_fraction, new_items, random_state, verbose : as in `AROMA`
 
     Attributes
     ----------
     similarity_, n_triplets_seen_, n_updates_, history_, validation_ : as in `AROMA`
+    C_ : float
+        With ``C="auto"``, the chosen value.
     state_ : OasisState
         The learned state.
 
@@ -36,9 +39,17 @@ class OASIS(OnlineLearner):
            [0., 0.]])
     """
 
+    _file_fields: ClassVar[fields.Declaration] = OnlineLearner._file_fields | {
+        "C_": fields.Optional(fields.Number(whole=False)),
+    }
+    _rate_name: ClassVar[str] = "C"
+    _rates: ClassVar[tuple[float, ...]] = (0.001, 0.01, 0.1, 1.0)
+
+    C_: float
+
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | str = 1.0,
         *,
         init: Any = "auto",
         normalize: bool = True,
@@ -65,12 +76,8 @@ class OASIS(OnlineLearner):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        check_number(self.C, "C", minimum=0, exclusive=True)
-        super()._check_parameters()
-
     def _state_class(self) -> type[OasisState]:
         return OasisState
 
     def _update_rule(self) -> UpdateRule:
-        return UpdateRule(float(self.C), 0.0, self.normalize, self.dtype)
+        return UpdateRule(current_rate(self), 0.0, self.normalize, self.dtype)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,8 +14,7 @@ from likewise._threads import single_threaded_blas, slices
 from likewise._validation import Rows, check_rows
 from likewise.learners._initial_form import same_init
 from likewise.learners.online._beliefs import (
-    DiagonalState,
-    FactoredState,
+    Belief,
     State,
     Weighted,
     copy_state,
@@ -30,6 +29,7 @@ from likewise.learners.online._early_stopping import (
     overall_mean,
 )
 from likewise.learners.online._history import record
+from likewise.learners.online._rates import current_rate, set_rate
 from likewise.learners.online._triplet_batches import TripletBatches
 from likewise.learners.ridge import RidgeSimilarity
 from likewise.learners.validation._held_out import HeldOut
@@ -152,12 +152,14 @@ class UpdateRule(NamedTuple):
     forget : float, share by which variance moves back towards its start every 1,000 triplets
     normalize : bool, scale rows to unit length
     dtype : "float32" or "float64"
+    mistakes : bool, learn from mistakes alone, in dual form
     """
 
     rate: float
     forget: float
     normalize: bool
     dtype: str
+    mistakes: bool = False
 
 
 class Step(NamedTuple):
@@ -252,17 +254,18 @@ def apply_triplets(
 ) -> Iterator[Step]:
     """Apply blocks of triplets to a state, in place, until they end or `work` is interrupted."""
     make_writable(state)
+    belief = cast(Belief, state)  # if the rule forgets or learns from mistakes
+    learn = belief.learn_mistakes if rule.mistakes else state.learn
     with single_threaded_blas():
         for triplets, weights in blocks:
             if work.interrupted:
                 break
             totals = np.zeros(2)
             for part in _between_forgetting(len(triplets), n_seen, rule.forget):
-                state.learn((triplets[part], weights[part]), batches, rule.rate, totals)
+                learn((triplets[part], weights[part]), batches, rule.rate, totals)
                 n_seen += part.stop - part.start
                 if rule.forget > 0 and n_seen % _FORGET_EVERY == 0:
-                    assert isinstance(state, DiagonalState | FactoredState)
-                    state.forget(rule.forget)
+                    belief.forget(rule.forget)
             yield Step(state, len(triplets), int(totals[1]), float(totals[0]))
 
 
@@ -284,7 +287,7 @@ def _check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
             raise TypeError(f"models must be {kind.__name__}s, but {model!r} was given.")
         check_is_fitted(model, "state_")
         if model.normalize != first.normalize:
-            raise ValueError("models must agree in normalize, but they do not.")
+            raise ValueError("models must agree in normalize, but both True and False were given.")
         if type(model.state_) is not type(first.state_) or (
             model.state_.W.shape != first.state_.W.shape
         ):
@@ -296,7 +299,11 @@ def _check_mergeable(kind: Any, models: Sequence[Any], start: Any) -> None:
     if start is None and any(not same_init(model.init, first.init) for model in models):
         raise ValueError("models must have the same start, but init differs.")
     if start is not None and any(m.n_triplets_seen_ < start.n_triplets_seen_ for m in models):
-        raise ValueError("start has seen more triplets than a model that continues from it.")
+        fewest = min(model.n_triplets_seen_ for model in models)
+        raise ValueError(
+            f"start has seen {start.n_triplets_seen_} triplets, but a model that continues from it "
+            f"has seen {fewest}: start must be the learner from which the models continued."
+        )
 
 
 def merge_learners(
@@ -306,6 +313,7 @@ def merge_learners(
     _check_mergeable(kind, models, start)
     merged = kind(**models[0].get_params(deep=False))
     merged._start(merged._default_form(*models[0].state_.W.shape))
+    set_rate(merged, current_rate(models[0]))
     first: Any = merged if start is None else start
     updates = [model.n_updates_ - first.n_updates_ for model in models]
     evidence = (

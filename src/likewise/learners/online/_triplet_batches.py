@@ -30,6 +30,17 @@ class TripletBatches:
         self.unit = unit
         self.dtype = np.dtype(dtype)
         self._scratch: dict[str, np.ndarray] = {}
+        self._double: TripletBatches | None = None
+
+    def in_precision(self, dtype: Any) -> "TripletBatches":
+        """Return these batches, or the same in double precision."""
+        if self.dtype == dtype:
+            return self
+        if self._double is None:
+            self._double = TripletBatches(
+                self.queries, self.items, unit=self.unit, dtype=np.float64
+            )
+        return self._double
 
     @property
     def block_size(self) -> int:
@@ -49,8 +60,13 @@ class TripletBatches:
         return lists
 
     def item_lists(self, triplets: np.ndarray) -> Lists:
-        """Return the nonzero entries of closer minus farther items, from CSR rows."""
+        """Return the nonzero entries of closer minus farther items."""
         rows, closer, farther = self.items, triplets[:, 1], triplets[:, 2]
+        if not is_sparse(rows):
+            differences = self.item_rows(triplets)
+            lists = self._lists("item", differences.size, len(closer))
+            kernels.list_rows(differences, np.arange(len(closer)), False, *lists)
+            return lists
         lists = self._lists("item", _entries(rows, closer) + _entries(rows, farther), len(closer))
         kernels.list_csr_differences(
             rows.data, rows.indices, rows.indptr, closer, farther, self.unit, *lists

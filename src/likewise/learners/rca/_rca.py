@@ -17,7 +17,7 @@ from likewise._validation import (
     check_whole_number,
     is_sparse,
 )
-from likewise.learners.linear_map import MahalanobisTransformer
+from likewise.learners.linear_map import MahalanobisTransformer, inverse_root
 from likewise.similarities import to_dense
 from likewise.supervision import weighted_rows
 
@@ -35,7 +35,7 @@ class RCA(MahalanobisTransformer, BaseEstimator):
         Keep the directions in which all rows vary most, relative to the variation within classes;
         all of them by default.
     shrinkage : float, default=0.0
-        Share, from 0 to 1, by which C is moved towards the multiple of the identity with the same
+        Share, from 0 to 1, by which C is moved toward the multiple of the identity with the same
         trace. Worth raising if classes have few rows.
 
     Attributes
@@ -104,7 +104,9 @@ class RCA(MahalanobisTransformer, BaseEstimator):
             C = covariance_around_means(X, labels, weights)
             mean_variance = np.trace(C) / n_features
             C = (1 - self.shrinkage) * C + self.shrinkage * mean_variance * np.eye(n_features)
-            L = inverse_root(C)
+            L = inverse_root(
+                C, "X does not vary within any class, so RCA has no direction to shrink."
+            )
             if self.n_components is not None:
                 total = covariance_around_means(X, np.zeros_like(labels), weights)
                 directions = np.linalg.eigh(L @ total @ L.T)[1]
@@ -136,13 +138,3 @@ def covariance_around_means(X: Rows, labels: np.ndarray, weights: np.ndarray) ->
         centered = (X - means[labels]) * np.sqrt(shares)[:, None]
         C = centered.T @ centered
     return np.asarray((C + C.T) / 2)
-
-
-def inverse_root(C: np.ndarray) -> np.ndarray:
-    """Return C^(−1/2), with eigenvalues of zero replaced by the smallest of the others."""
-    values, vectors = np.linalg.eigh(C)
-    varies = values > len(C) * np.finfo(np.float64).eps * np.abs(values).max()
-    if not varies.any():
-        raise ValueError("X does not vary within any class, so RCA has no direction to shrink.")
-    values = np.where(varies, values, values[varies].min())
-    return np.asarray((vectors / np.sqrt(values)) @ vectors.T)

@@ -1,4 +1,4 @@
-"""Ridge regression towards an initial form, and offsets of judged items."""
+"""Ridge regression toward an initial form, and offsets of judged items."""
 
 from likewise.learners.ridge._belief import RidgeBelief
 from likewise.learners.ridge._closed_form import (

@@ -58,7 +58,7 @@ _LABEL_ALPHAS = (10.0, 3.0, 1.0, 0.3, 0.1)
 
 
 class RidgeSimilarity(BilinearTransformer, BaseEstimator):
-    """Bilinear similarity qᵀWp by ridge regression towards its start, in closed form.
+    """Bilinear similarity qᵀWp by ridge regression toward its start, in closed form.
 
     From relevance, W maps each query to the mean m of its relevant items and stays near W₀:
     W = argmin Σ ‖Wᵀq − m‖² + α‖W − W₀‖². Offsets move only the judged items: see

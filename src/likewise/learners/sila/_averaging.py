@@ -16,6 +16,7 @@ Norm = Literal["cosine", "dice", "jaccard", "none"]
 
 _UPDATES_PER_BLOCK = 256
 _SCORES_PER_BLOCK = 4_000_000
+_CHECKPOINT_BYTES = 2**28
 
 
 @dataclass(eq=False)
@@ -182,14 +183,15 @@ class BestAverage:
     """The voted sum with the best nearest-neighbor accuracy on the validation rows.
 
     Evaluated are all epochs up to the 16th, and 8 between consecutive powers of two after it. In
-    each, the sum of all matrices and, unless a tail is given, the sums since each epoch that is a
-    power of two. Ties go to the later epoch, then to the longer tail.
+    each, the sum of all matrices and, unless a tail is given, the sums since each earlier of these
+    epochs. Where their matrices would take more than 256 MB, tails start at powers of two only.
+    Ties go to the later epoch, then to the longer tail.
 
     Parameters
     ----------
     norm, n_neighbors
         As in `SiLA`.
-    rule : {"majority", "symmetric"}
+    rule : {"majority", "symmetric", "symmetric_mean"}
         How the neighbors decide.
     X : array or CSR of shape (n_rows, n_features)
     labels : (n_rows,) int64
@@ -230,7 +232,8 @@ class BestAverage:
             if checkpoint.next_visits is not None:
                 tail = voted.n_updates - checkpoint.n_updates
                 self._keep_if_best(voted.total_since(checkpoint), epoch, tail, wins_ties=False)
-        if epoch == 2**power:
+        stored = 2 * voted.A.nbytes * (len(voted.checkpoints) + 1)
+        if epoch == 2**power or stored <= _CHECKPOINT_BYTES:
             voted.add_checkpoint()
 
     def _keep_if_best(
@@ -241,7 +244,7 @@ class BestAverage:
         size = max(1, _SCORES_PER_BLOCK // len(self._item_labels))
         for block in slices(len(self._query_labels), size):
             scores = similarity.score(self._queries[block], self._items)
-            if self._rule == "symmetric":
+            if self._rule.startswith("symmetric"):
                 votes = self._class_sums(scores, n_classes)
             else:
                 votes = majority_votes(self._nearest_labels(scores), n_classes)
@@ -251,13 +254,14 @@ class BestAverage:
             self.accuracy, self.W, self.n_epochs, self.tail = accuracy, W, epoch, tail
 
     def _class_sums(self, scores: np.ndarray, n_classes: int) -> np.ndarray:
-        """Return the sum of the highest scores of each class; −inf for a class without rows."""
+        """Return the sum, or mean, of the highest scores of each class; −inf without rows."""
         sums = np.full((len(scores), n_classes), -np.inf)
         for label in range(n_classes):
             of_class = scores[:, self._item_labels == label]
             k = min(self._k, of_class.shape[1])
             if k:
-                sums[:, label] = -np.partition(-of_class, k - 1, axis=1)[:, :k].sum(axis=1)
+                best = -np.partition(-of_class, k - 1, axis=1)[:, :k]
+                sums[:, label] = best.sum(axis=1) / (k if self._rule == "symmetric_mean" else 1)
         return sums
 
     def _nearest_labels(self, scores: np.ndarray) -> np.ndarray:
@@ -266,3 +270,25 @@ class BestAverage:
         best, ids = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64)
         kernels.scan_scores(scores, 0, np.full(len(scores), -1), best, ids)
         return self._item_labels[np.take_along_axis(ids, np.lexsort((ids, -best)), axis=1)]
+
+
+def validation_mask(y: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """Return a mask of the validation rows, stratified by class.
+
+    A class too small for a validation row at this fraction is used for training only.
+    """
+    from sklearn.model_selection import StratifiedShuffleSplit  # slow to import
+
+    _, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
+    n_validation = (fraction * counts).astype(np.int64)
+    rows = np.flatnonzero(n_validation[labels] > 0)
+    if len(rows) == 0:
+        raise ValueError(
+            f"validation_fraction is {fraction}, which leaves no row of any class to validate "
+            "with: raise it, or set early_stopping to False."
+        )
+    splitter = StratifiedShuffleSplit(1, test_size=int(n_validation.sum()), random_state=seed)
+    _, validation = next(splitter.split(rows, labels[rows]))
+    held_out = np.zeros(len(y), dtype=bool)
+    held_out[rows[validation]] = True
+    return held_out

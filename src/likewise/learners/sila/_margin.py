@@ -15,19 +15,23 @@ _SCORES_PER_BLOCK = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class SiLAMargin:
-    """Margins of rows under a matrix A of Frobenius norm 1.
+    """Margins of rows under a matrix A of Frobenius norm 1, as in Definitions 1 and 2 of the paper.
 
     Attributes
     ----------
     margins : ndarray of shape (n_rows,)
-        Σ s_A(x, y) over the targets minus Σ s_A(x, z) over the k most similar rows of other
+        m: Σ s_A(x, y) over the targets of a row minus the largest Σ s_A(x, z) over k rows of other
         classes.
     radius : float
-        R, an upper bound of the norm of an update.
+        R: an upper bound on ‖Σ φ(x, y) − Σ φ(x, z)‖, the norm of an update. φ is the matrix f of
+        the form, by which s_A(x, y) = ⟨α, φ(x, y)⟩.
+    alpha_norm : float
+        ‖α‖: 1, and 1/2 for the symmetric form, whose φ has both orders of x and y.
     """
 
     margins: np.ndarray
     radius: float
+    alpha_norm: float = 1.0
 
     @property
     def margin(self) -> float:
@@ -35,35 +39,57 @@ class SiLAMargin:
         return float(self.margins.min())
 
     def deviation(self, gamma: float) -> float:
-        """Return D_A,γ, the norm of what the margins lack to `gamma`."""
+        """Return D_A,γ = √Σ max(0, γ − m)², by how much A fails to separate with margin γ."""
         return float(np.linalg.norm(np.maximum(0, gamma - self.margins)))
 
     def mistake_bound(self, gamma: float | None = None) -> float:
-        """Return ((R + D_A,γ) / γ)², a bound of the mistakes in one epoch from A = 0.
+        """Return ((R‖α‖ + D_A,γ) / γ)², a bound on the mistakes in one epoch from A = 0.
+
+        This is Theorem 2, and for ``gamma=margin`` Theorem 1; the paper states them for ‖α‖ = 1.
 
         Parameters
         ----------
         gamma : float above 0, optional
-            By default the γ with the smallest bound.
+            By default the γ with the smallest bound, which is at most the number of rows: the limit
+            for a large γ.
         """
         if gamma is not None:
             if not gamma > 0:
                 raise ValueError(f"gamma must be above 0, but {gamma} was given.")
-            return ((self.radius + self.deviation(gamma)) / gamma) ** 2
-        # D is a norm of max(0, γ − margin): between two margins the bound is smooth in γ
-        largest = max(float(np.abs(self.margins).max()), self.radius)
-        candidates = np.concatenate(
-            [self.margins[self.margins > 0], largest * np.geomspace(1e-3, 1e3, 200)]
-        )
-        return min(self.mistake_bound(float(gamma)) for gamma in candidates)
+            return ((self.radius * self.alpha_norm + self.deviation(gamma)) / gamma) ** 2
+        bounds = [self.mistake_bound(float(gamma)) for gamma in self._stationary()]
+        return min([float(len(self.margins)), *bounds])
+
+    def _stationary(self) -> np.ndarray:
+        """Return the γ at which the bound can have its minimum: few, or none.
+
+        Between two margins D² = aγ² − 2bγ + c, where a, b and c are sums over the margins below γ,
+        and (R + D)/γ is stationary where bγ − c = R D. Squared, that is (b² − aR²)γ² −
+        2b(c − R²)γ + c(c − R²) = 0. Below all margins the bound is R/γ, which falls.
+        """
+        m = np.sort(self.margins)
+        a, b, c = np.arange(1.0, len(m) + 1), np.cumsum(m), np.cumsum(m**2)
+        R2 = (self.radius * self.alpha_norm) ** 2
+        square, linear, constant = b**2 - a * R2, -b * (c - R2), c * (c - R2)
+        root = np.sqrt(np.maximum(linear**2 - square * constant, 0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            roots = np.array([(-linear + sign * root) / square for sign in (1, -1)])
+            at_margins = (np.sqrt(R2) + np.sqrt(np.maximum(a * m**2 - 2 * b * m + c, 0))) / m
+        upper = np.append(m[1:], np.inf)
+        inside = np.isfinite(roots) & (roots >= m) & (roots <= upper)
+        # the best margin too: there a root can be lost to rounding, and the first is a kink
+        best = np.argmin(np.where(m > 0, at_margins, np.inf))
+        found = np.append(roots[inside], m[best])
+        return found[found > 0]
 
     def error_bound(self, gamma: float | None = None) -> float:
-        """Return 2 / (n + 1) times the bound of mistakes.
+        """Return 2 / n times the bound on mistakes, for n rows.
 
-        Its expectation over samples of n + 1 rows bounds the probability that the voted perceptron,
-        trained for one epoch, errs on a new row.
+        Theorem 3: let E be the expected number of mistakes in one epoch over n random rows. Trained
+        on n − 1 of them, the voted sum errs on a new row with a probability of at most 2E/n. The
+        returned value has the bound on mistakes for these rows in place of E.
         """
-        return 2 / (len(self.margins) + 1) * self.mistake_bound(gamma)
+        return 2 / len(self.margins) * self.mistake_bound(gamma)
 
     def __repr__(self) -> str:
         return (
@@ -85,22 +111,20 @@ def margin_of(
     """
     n, k = targets.shape
     norm = float(np.linalg.norm(similarity.W)) or 1.0
-    # ⟨A, f(x, y)⟩ is s_A(x, y), and twice that for the symmetric form, whose f has both orders
-    scale = (2.0 if form == "symmetric" else 1.0) / norm
     has_target = targets >= 0
     margins, radii = np.empty(n), np.empty(n)
     for block in slices(n, max(1, _SCORES_PER_BLOCK // n)):
         of_targets, present = targets[block], has_target[block]
         is_other = labels[block, None] != labels
         for values, out, sign in (
-            (scale * similarity.score(X[block], X), margins, -1),
+            (similarity.score(X[block], X) / norm, margins, -1),
             (_feature_norms(X[block], X, form, similarity.norm), radii, 1),
         ):
             near = np.where(present, np.take_along_axis(values, of_targets, axis=1), 0)
             others = np.sort(np.where(is_other, values, -np.inf), axis=1)[:, ::-1][:, :k]
             far = np.where(np.isfinite(others), others, 0)
             out[block] = near.sum(axis=1) + sign * far.sum(axis=1)
-    return SiLAMargin(margins, float(radii.max()))
+    return SiLAMargin(margins, float(radii.max()), 0.5 if form == "symmetric" else 1.0)
 
 
 def _feature_norms(Q: Rows, X: Rows, form: Form, norm: Any) -> np.ndarray:

@@ -5,7 +5,7 @@ of later rows by (x_a · x)(d · x_b): the block stores this pair of vectors for
 Gram matrix the vectors are sums of a few of its rows. For the cosine, scores are computed in single
 precision, and again in double where rounding could change a decision.
 
-When mistakes are rare, each row has a lower bound of its margin. Every mistake lowers it by the
+When mistakes are rare, each row has a lower bound on its margin. Every mistake lowers it by the
 largest possible loss of margin. A row with a positive bound is not a mistake and is not scored.
 
 The diagonal form has neither pairs nor bounds, because an update has full rank in the scores: each

@@ -1,7 +1,5 @@
 """SiLA: similarity learning for nearest neighbors by a voted perceptron."""
 
-import zlib
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -22,7 +20,14 @@ from likewise._validation import (
     is_sparse,
 )
 from likewise.learners.linear_map import BilinearTransformer
-from likewise.learners.sila._averaging import BestAverage, Form, Norm, Updates, VotedSum
+from likewise.learners.sila._averaging import (
+    BestAverage,
+    Form,
+    Norm,
+    Updates,
+    VotedSum,
+    validation_mask,
+)
 from likewise.learners.sila._margin import SiLAMargin, margin_of
 from likewise.learners.sila._perceptron import (
     Perceptron,
@@ -30,33 +35,17 @@ from likewise.learners.sila._perceptron import (
     TrainingRun,
     initial_matrix,
 )
-from likewise.similarities import Bilinear, Similarity, as_similarity
-from likewise.supervision import target_neighbors, weighted_rows
+from likewise.learners.sila._problems import base_similarity, own_targets, problems
+from likewise.learners.sila._state import STATE, TAIL, check_states, checksum
+from likewise.similarities import Bilinear
+from likewise.supervision import weighted_rows
 
+_VALIDATION_RULES = ("majority", "symmetric", "symmetric_mean")
 _MAX_FEATURES = 16_384  # three matrices of that width take 6 GiB
 _MULTIPLICATIONS_PER_STEP = 50_000_000  # some hundredths of a second between checks for Ctrl-C
 
 # Fitted attributes in a file.
 _FORM = fields.Instance(Bilinear, n_query_features="features", n_item_features="features")
-_TAIL = fields.OrNone(fields.Number())
-_MATRIX = fields.Either(
-    fields.Array(fields.FLOATS, "features", "features"), fields.Array(fields.FLOATS, "features")
-)
-_STATE = fields.Parts(
-    A=_MATRIX,
-    weighted=_MATRIX,
-    n_visits=fields.Number(),
-    n_updates=fields.Number(),
-    n_epochs=fields.Number(),
-    tail=_TAIL,
-    # the updates of the tail: of each problem another number
-    rows=fields.Array(fields.INTEGERS, "updates", minimum=0),
-    partners=fields.Array(fields.INTEGERS, "updates", "partners", minimum=0),
-    weights=fields.Array(fields.FLOATS, "updates", "partners"),
-    visits=fields.Array(fields.INTEGERS, "updates", minimum=0),
-    seed=fields.Number(),
-    checksum=fields.Record(),
-)
 
 
 class SiLA(BilinearTransformer, BaseEstimator):
@@ -64,7 +53,7 @@ class SiLA(BilinearTransformer, BaseEstimator):
 
     s(x, y) = xᵀAy / N(x, y). Rows are visited one by one. If the similarities of a row to its
     target neighbors (the nearest of its class under the base similarity) do not sum to more than
-    those to its nearest rows of other classes, the row is a mistake, and A is updated towards the
+    those to its nearest rows of other classes, the row is a mistake, and A is updated toward the
     targets and away from the others. The learned matrix is the sum of all matrices of the sequence,
     each weighted by the number of visits it lasted (Qamar, Gaussier, Chevallet and Lim, 2008).
 
@@ -73,7 +62,7 @@ class SiLA(BilinearTransformer, BaseEstimator):
     form : {"square", "symmetric", "diagonal"}, default="square"
         Form of A.
     norm : {"cosine", "dice", "jaccard", "none"}, default="cosine"
-        The normalization N and the base similarity; see `Bilinear`. Dice needs nonnegative
+        The normalization N and the base similarity; see `Bilinear`. Dice needs non-negative
         values, Jaccard values in [0, 1].
     n_neighbors : int, default=3
         Number of targets, and of rows of other classes, of each row.
@@ -85,7 +74,8 @@ class SiLA(BilinearTransformer, BaseEstimator):
         Sum only the last `tail` matrices of the sequence.
     early_stopping : bool, default=False
         Choose the number of epochs and, unless given, the tail by the accuracy of `n_neighbors`
-        nearest neighbors on validation rows, under `validation_rule`.
+        nearest neighbors on validation rows, under `validation_rule`. The candidates are the first
+        16 epochs, then 8 between successive powers of two, and tails that start at any of them.
     validation_fraction : float, default=0.2
         Share of the rows in the validation set, stratified by class.
     protocol : {"multiclass", "one_vs_rest"}, default="multiclass"
@@ -96,7 +86,7 @@ class SiLA(BilinearTransformer, BaseEstimator):
         Seed of the order of visits and of the validation split.
     verbose : bool, default=False
         Show progress.
-    validation_rule : {"auto", "majority", "symmetric"}, default="auto"
+    validation_rule : {"auto", "majority", "symmetric", "symmetric_mean"}, default="auto"
         Rule that predicts the validation rows, as in `SimilarityClassifier`. "auto" is the rule of
         the classifier that fits this learner if it is one of these, else "majority".
 
@@ -136,10 +126,10 @@ class SiLA(BilinearTransformer, BaseEstimator):
         "similarity_": fields.Optional(_FORM),
         "similarities_": fields.Optional(fields.ListOf(_FORM, "classes")),
         "n_epochs_": fields.Either(fields.Number(), fields.ListOf(fields.Number(), "classes")),
-        "tail_": fields.Either(_TAIL, fields.ListOf(_TAIL, "classes")),
+        "tail_": fields.Either(TAIL, fields.ListOf(TAIL, "classes")),
         "history_": fields.Record(),
         "n_updates_": fields.Number(),
-        "state_": fields.Optional(fields.Either(_STATE, fields.ListOf(_STATE, "classes"))),
+        "state_": fields.Optional(fields.Either(STATE, fields.ListOf(STATE, "classes"))),
     }
 
     def __init__(
@@ -157,7 +147,7 @@ class SiLA(BilinearTransformer, BaseEstimator):
         shuffle: bool = False,
         random_state: Any = None,
         verbose: bool = False,
-        validation_rule: Literal["auto", "majority", "symmetric"] = "auto",
+        validation_rule: Literal["auto", "majority", "symmetric", "symmetric_mean"] = "auto",
     ) -> None:
         self.form = form
         self.norm = norm
@@ -220,7 +210,7 @@ class SiLA(BilinearTransformer, BaseEstimator):
         if len(unknown):
             raise ValueError(f"y has the class {unknown[0]!s}, which was not in y at fit.")
         states: list[Any] = self.state_ if one_vs_rest else [self.state_]  # type: ignore[assignment]
-        self._check_states(states, X, y)
+        check_states(states, X, y, self.form, self.n_neighbors, self.tail)
         held_out = np.zeros(len(y), dtype=bool)
         return self._train(X, y, weights, held_out, states[0]["seed"], states)
 
@@ -235,9 +225,10 @@ class SiLA(BilinearTransformer, BaseEstimator):
         Returns
         -------
         SiLAMargin
-            ``margins``, ``margin`` (γ), ``radius`` (R), ``deviation(gamma)`` (D_A,γ),
-            ``mistake_bound(gamma)`` and ``error_bound(gamma)``; in one-vs-rest, a list with one for
-            each class. The bounds hold for rows of equal weight and ``init="zero"``.
+            ``margins`` and ``deviation(gamma)`` (D_A,γ) of Definitions 1 and 2, ``margin`` (γ),
+            ``radius`` (R), ``mistake_bound(gamma)`` of Theorem 2 and ``error_bound(gamma)`` of
+            Theorem 3; in one-vs-rest, a list with one for each class. The bounds hold for rows of
+            equal weight and ``init="zero"``.
         """
         check_is_fitted(self)
         X, y, _ = self._check_rows(X, y, None, reset=False)
@@ -249,11 +240,11 @@ class SiLA(BilinearTransformer, BaseEstimator):
         ]
 
     def _margin(self, similarity: Bilinear, X: Rows, y: np.ndarray) -> SiLAMargin:
-        targets = _targets(X, y, self.n_neighbors, self.norm)
+        targets = own_targets(X, y, self.n_neighbors, self.norm)
         return margin_of(similarity, self.form, X, y, targets)
 
     def _check_parameters(self) -> None:
-        check_choice(self.validation_rule, "validation_rule", ("auto", "majority", "symmetric"))
+        check_choice(self.validation_rule, "validation_rule", ("auto", *_VALIDATION_RULES))
         check_choice(self.form, "form", get_args(Form))
         check_choice(self.norm, "norm", get_args(Norm))
         check_choice(self.init, "init", ("zero", "base"))
@@ -281,35 +272,13 @@ class SiLA(BilinearTransformer, BaseEstimator):
         if len(rows) < len(y):
             X, y = X[rows], y[rows]
         check_classes(y)
-        X = _base(self.norm).check_queries(X, "X")
+        X = base_similarity(self.norm).check_queries(X, "X")
         if self.form != "diagonal" and X.shape[1] > _MAX_FEATURES:
             raise ValueError(
                 f"form {self.form!r} needs n_features² matrices, and X has {X.shape[1]} "
                 f"features; the limit is {_MAX_FEATURES}. Use form 'diagonal' or fewer features."
             )
         return X, y, np.ones(len(y)) if weights is None else weights / weights.max()
-
-    def _check_states(self, states: list[dict[str, Any]], X: Rows, y: np.ndarray) -> None:
-        """Raise ValueError if the sequence cannot be continued."""
-        n_features = X.shape[1]
-        shape = (n_features,) if self.form == "diagonal" else (n_features, n_features)
-        for state in states:
-            if state["A"].shape != shape or state["partners"].shape[1] != 2 * self.n_neighbors:
-                raise ValueError("form or n_neighbors was changed after fit: fit again.")
-            if max(state["rows"].max(initial=0), state["partners"].max(initial=0)) >= X.shape[0]:
-                raise ValueError("tail includes rows of an earlier call, which X does not have.")
-            if self.tail is None:
-                continue
-            if state["tail"] is None or state["tail"] < self.tail:
-                raise ValueError(
-                    f"tail was raised to {self.tail} after fit, and the earlier matrices are not "
-                    "kept: fit again."
-                )
-            if state["checksum"] != _checksum(X, y):
-                raise ValueError(
-                    "tail includes rows of an earlier call: partial_fit needs the same X "
-                    "and y, or tail=None."
-                )
 
     def _train(
         self,
@@ -326,43 +295,22 @@ class SiLA(BilinearTransformer, BaseEstimator):
         X_train = X[training] if self.early_stopping else X
         rows = SortedRows(X_train, labels[training], self.norm)
         row_weights = weights[training][rows.original]
-        targets = _targets(X_train, y[training], self.n_neighbors, self.norm)
+        of_rows = X_train, y[training], self.n_neighbors, self.norm, self.protocol
         first_epoch = 0 if states is None else states[0]["n_epochs"]
         runs = []
-        for number, problem in enumerate(self._problems(rows, X_train, targets)):
+        for number, problem in enumerate(problems(rows, *of_rows)):
             voted = self._initial_sum(rows, None if states is None else states[number])
             best = None
             if self.early_stopping:
                 positive = None if self.protocol == "multiclass" else number
-                rule = "symmetric" if self.validation_rule == "symmetric" else "majority"
+                rule = "majority" if self.validation_rule == "auto" else self.validation_rule
                 best = BestAverage(self.norm, self.n_neighbors, rule, X, labels, held_out, positive)
             perceptron = Perceptron(rows, *problem, row_weights, voted)
             runs.append(TrainingRun(perceptron, best, first_epoch))
         self._run_epochs(runs, rows, first_epoch, seed)
         self.classes_: np.ndarray = classes
-        self._publish(runs, states is not None, {"seed": seed, "checksum": _checksum(X, y)})
+        self._publish(runs, states is not None, {"seed": seed, "checksum": checksum(X, y)})
         return self
-
-    def _problems(
-        self, rows: SortedRows, X: Rows, targets: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield groups, the classes opposed to them, and targets: once, or for each class."""
-        n_classes = len(rows.segments) - 1
-        position = np.argsort(rows.original)
-
-        def sort(targets: np.ndarray) -> np.ndarray:
-            return np.where(targets < 0, -1, position[targets])[rows.original]
-
-        other_classes = [(0, c, c + 1, n_classes) for c in range(n_classes)]
-        if self.protocol == "multiclass":
-            yield rows.labels, np.array(other_classes), sort(targets)
-            return
-        for c in range(n_classes):
-            reach = np.array([(c, c + 1, 0, 0), other_classes[c]])
-            rest = np.sort(rows.original[rows.labels != c])
-            targets_of_class = targets.copy()
-            targets_of_class[rest] = _targets_among(X, rest, self.n_neighbors, self.norm)
-            yield (rows.labels == c).astype(np.int64), reach, sort(targets_of_class)
 
     def _initial_sum(self, rows: SortedRows, state: dict[str, Any] | None) -> VotedSum:
         form = self.form
@@ -439,53 +387,3 @@ class SiLA(BilinearTransformer, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.norm in ("dice", "jaccard")
         return tags
-
-
-def validation_mask(y: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Return a mask of the validation rows, stratified by class.
-
-    A class too small for a validation row at this fraction is used for training only.
-    """
-    from sklearn.model_selection import StratifiedShuffleSplit  # slow to import
-
-    _, labels, counts = np.unique(y, return_inverse=True, return_counts=True)
-    n_validation = (fraction * counts).astype(np.int64)
-    rows = np.flatnonzero(n_validation[labels] > 0)
-    if len(rows) == 0:
-        raise ValueError(
-            f"validation_fraction is {fraction}, which leaves no row of any class to validate "
-            "with: raise it, or set early_stopping to False."
-        )
-    splitter = StratifiedShuffleSplit(1, test_size=int(n_validation.sum()), random_state=seed)
-    _, validation = next(splitter.split(rows, labels[rows]))
-    held_out = np.zeros(len(y), dtype=bool)
-    held_out[rows[validation]] = True
-    return held_out
-
-
-def _base(norm: str) -> Similarity:
-    return as_similarity("dot" if norm == "none" else norm)
-
-
-def _targets(X: Rows, y: np.ndarray, k: int, norm: str) -> np.ndarray:
-    return target_neighbors(_base(norm), X, X, y, k)[0]
-
-
-def _targets_among(X: Rows, members: np.ndarray, k: int, norm: str) -> np.ndarray:
-    """Return the nearest neighbors of each member among the others; −1 where there are fewer."""
-    targets = np.full((len(members), k), -1)
-    n_targets = min(k, len(members) - 1)
-    if n_targets:
-        rows = X[members]
-        matches = _base(norm).neighbors(rows, rows, n_targets, exclude_self=True)
-        targets[:, :n_targets] = members[matches.ids]
-    return targets
-
-
-def _checksum(X: Rows, y: np.ndarray) -> int:
-    """Return a checksum of rows and labels."""
-    parts = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
-    checksum = zlib.crc32("".join(map(str, y)).encode())
-    for part in parts:
-        checksum = zlib.crc32(np.ascontiguousarray(part).tobytes(), checksum)
-    return checksum
