@@ -14,6 +14,7 @@ import likewise as lw
 from likewise._progress import LongWork
 from likewise.classifiers import _boosting, _stopping
 from likewise.classifiers._boosting import boost, draw_pairs
+from likewise.classifiers._dboost_input import check_parameters, validation_splits
 from likewise.similarities import DissimilarityColumns
 
 
@@ -218,6 +219,9 @@ def test_each_stage_is_the_sum_so_far_and_the_last_is_the_prediction():
     stages = list(fitted.staged_predict(D))
     assert len(stages) == fitted.n_rounds_ == 25
     assert_array_equal(stages[-1], fitted.predict(D))
+    scores = list(fitted.staged_decision_function(D))
+    assert_allclose(scores[-1], fitted.decision_function(D), atol=1e-12)
+    assert_array_equal(scores[9].argmax(axis=1), stages[9])
     wrong = [np.mean(stage != y) for stage in stages]
     assert_allclose(wrong, [entry["training_error"] for entry in fitted.history_])
     short = boosted(max_depth=2, n_rounds=10).fit(D, y)
@@ -319,7 +323,7 @@ def test_slow_learning_that_stops_early_errs_less_where_classes_overlap():
 def test_every_row_is_held_out_at_most_once_and_every_class_in_its_share(early_stopping):
     labels = np.repeat([0, 1, 2], [40, 20, 12])
     clf = lw.DBoost(early_stopping=early_stopping, validation_fraction=0.25, random_state=0)
-    splits = clf._splits(labels)
+    splits = validation_splits(clf, labels)
     held_out = np.concatenate([part for _, part in splits])
     assert len(np.unique(held_out)) == len(held_out) == (72 if early_stopping == 4 else 18)
     for train, part in splits:
@@ -340,9 +344,9 @@ def test_without_refit_the_mean_score_of_the_splits_decides(n_classes):
     assert len(fitted.outputs_) == 3 * fitted.n_rounds_
     expected = 0.0
     seeds = np.random.RandomState(0).randint(2**31 - 1, size=4)[1:]
-    for (train, _), seed in zip(fitted._splits(y[:40]), seeds, strict=True):
+    for (train, _), seed in zip(validation_splits(fitted, y[:40]), seeds, strict=True):
         columns = DissimilarityColumns(lw.Precomputed(is_distance=True), D[:40, :40])
-        options_, rng = fitted._check_parameters(), np.random.default_rng(seed)
+        options_, rng = check_parameters(fitted).boosting, np.random.default_rng(seed)
         with LongWork("boosting") as work:
             training = train, y[train], np.ones(len(train))
             part = boost(columns, *training, fitted.n_rounds_, options_, rng, work)

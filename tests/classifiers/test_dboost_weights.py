@@ -139,7 +139,12 @@ def test_cross_validated_accuracy_is_weighted(problem):
 
 @pytest.mark.parametrize(
     "estimator",
-    [lw.DBoost(n_rounds=2), lw.BalancedWinnow(), lw.SimilarityFeatureClassifier(n_landmarks=3)],
+    [
+        lw.DBoost(n_rounds=2),
+        lw.BalancedWinnow(),
+        lw.Winnow(),
+        lw.SimilarityFeatureClassifier(n_landmarks=3),
+    ],
     ids=lambda each: type(each).__name__,
 )
 @pytest.mark.parametrize(
@@ -154,7 +159,7 @@ def test_cross_validated_accuracy_is_weighted(problem):
 def test_weights_that_cannot_be_are_refused(estimator, weights, message, problem):
     X, y, _ = problem
     with pytest.raises(ValueError, match=message):
-        estimator.fit(X, y, sample_weight=weights)
+        estimator.fit(np.abs(X), y, sample_weight=weights)
 
 
 def test_a_classifier_without_weights_is_refused(problem):

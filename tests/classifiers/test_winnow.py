@@ -1,8 +1,5 @@
 """Balanced Winnow: the printed updates, and a bound on its mistakes."""
 
-import os
-import signal
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -175,21 +172,9 @@ def test_a_file_gives_it_back(rng, tmp_path):
     assert loaded.get_params() == winnow.get_params()
 
 
-def test_ctrl_c_keeps_the_passes_done(rng, monkeypatch):
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    step, calls = kernels.winnow_pass_dense, []
-
-    def interrupted(*arguments):
-        calls.append(None)
-        if len(calls) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        return step(*arguments)
-
-    monkeypatch.setattr(kernels, "winnow_pass_dense", interrupted, raising=False)
-    try:
-        with pytest.warns(InterruptedWarning, match="after 2 of 5 passes; kept: these passes"):
-            winnow = lw.BalancedWinnow().fit(rng.normal(size=(20, 3)), np.arange(20) % 2)
-    finally:
-        signal.signal(signal.SIGINT, before)
+def test_ctrl_c_keeps_the_passes_done(rng, interrupt_at):
+    calls = interrupt_at(2, "winnow_pass_dense", kernels)
+    with pytest.warns(InterruptedWarning, match="after 2 of 5 passes; kept: these passes"):
+        winnow = lw.BalancedWinnow().fit(rng.normal(size=(20, 3)), np.arange(20) % 2)
     assert len(calls) == 2
     assert winnow.n_mistakes_ > 0

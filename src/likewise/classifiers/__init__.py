@@ -1,10 +1,11 @@
 """Classifiers and a regressor based on similarities, distances, or features derived from them."""
 
+from likewise.classifiers._balanced_winnow import BalancedWinnow
 from likewise.classifiers._dboost import DBoost
 from likewise.classifiers._features import SimilarityFeatureClassifier
 from likewise.classifiers._regressor import SimilarityRegressor
 from likewise.classifiers._similarity import SimilarityClassifier
-from likewise.classifiers._winnow import BalancedWinnow
+from likewise.classifiers._winnow import Winnow
 
 __all__ = [
     "BalancedWinnow",
@@ -12,4 +13,5 @@ __all__ = [
     "SimilarityClassifier",
     "SimilarityFeatureClassifier",
     "SimilarityRegressor",
+    "Winnow",
 ]

@@ -1,59 +1,46 @@
 """DBoost: a classifier for objects that can be compared, with or without features."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from likewise import kernels
 from likewise._files import fields
 from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each, limit_threads, slices
-from likewise._validation import (
-    check_choice,
-    check_class_targets,
-    check_classes,
-    check_labels,
-    check_number,
-    check_same_length,
-    check_square,
-    check_whole_number,
-    take,
+from likewise._validation import check_classes, check_labels, take
+from likewise.classifiers._boosting import Ensemble, predicted_classes
+from likewise.classifiers._calibration import CalibrationData, Kind, calibrated, prediction_sets
+from likewise.classifiers._dboost_input import (
+    check_parameters,
+    check_rows,
+    check_training,
+    validation_splits,
 )
-from likewise.classifiers._boosting import BoostingOptions, Ensemble, boost, predicted_classes
-from likewise.classifiers._calibration import (
-    KINDS,
-    N_SPLITS,
-    CalibrationData,
-    HeldOutScores,
-    Kind,
-    calibrated,
-    class_leads,
-    prediction_sets,
+from likewise.classifiers._ensemble_scores import (
+    class_scores,
+    normalized_margins,
+    score_probabilities,
+    staged_scores,
+    vote_shares,
 )
-from likewise.classifiers._random_pairs import random_pairs
-from likewise.classifiers._stopping import (
-    Split,
-    average_ensembles,
-    held_out_scores,
-    stratified_splits,
-    validate_rounds,
-)
-from likewise.classifiers._winnow import n_problems
+from likewise.classifiers._ensemble_training import train
+from likewise.classifiers._winnow_base import n_problems
 from likewise.similarities import (
     DissimilarityColumns,
     Similarity,
     as_similarity,
     dissimilarities,
+    set_input_tags,
 )
 from likewise.supervision import check_sample_weight
 
-_FLOATS = [np.float64, np.float32]
 _ROWS_IN_BLOCK = 1_024
 
 
@@ -89,7 +76,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
     early_stopping : bool or int, default=False
         Choose the number of rounds, up to `n_rounds`, with the lowest smoothed validation loss: on
         one hold-out if True, by cross-validation with this number of splits if an integer. The
-        ensemble is then trained on all rows, unless `refit` is False.
+        ensemble is then trained on all rows, unless `refit` is False. A dissimilarity that is
+        fitted, such as a ranked one, is fitted to all rows, without labels.
     validation_fraction : float, default=0.2
         Share of the rows held out if `early_stopping` is True.
     n_jobs : int, optional
@@ -226,60 +214,33 @@ class DBoost(ClassifierMixin, BaseEstimator):
             Weight of a row before the first round, and in the training and validation errors and
             losses. Rows of weight zero are left out.
         """
-        options = self._check_parameters()
+        options = check_parameters(self)
         base = self._similarity()
-        X, y = self._check_training(X, y, base)
+        X, y = check_training(self, X, y, base)
         n_rows, weights = len(y), check_sample_weight(sample_weight, y)
         kept = np.flatnonzero(weights)
         if len(kept) < n_rows:
             X = X[np.ix_(kept, kept)] if base.takes == "matrix" else take(X, kept)
             y, weights = y[kept], weights[kept]
         classes, labels = check_classes(y)
-        stops = bool(self.early_stopping)
-        splits = self._splits(labels)
+        splits = validation_splits(self, labels)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(splits) + 1)
-        refits = self.refit or not stops
         with (
             show_progress(self.verbose),
             limit_threads(self.n_jobs),
             LongWork(
                 "fitting DBoost",
-                total=self.n_rounds * (len(splits) + refits),
+                total=options.total_rounds(len(splits)),
                 unit="rounds",
                 partial_result="the rounds so far",
             ) as work,
         ):
             fitted = base.fitted(X)
             columns = DissimilarityColumns(fitted, X)
-            parts, validation = validate_rounds(
-                columns, labels, weights, splits, seeds[1:], self.n_rounds, options, work
-            )
-            n_rounds = validation.n_rounds if validation and stops else self.n_rounds
-            if self.rule == "vote":
-                rng = np.random.default_rng(seeds[0])
-                ensemble = random_pairs(labels, weights, n_rounds, rng)
-            elif parts and work.interrupted:
-                ensemble = parts[-1]
-            elif refits:
-                work.total = work.done + n_rounds
-                rng = np.random.default_rng(seeds[0])
-                rows = np.arange(len(labels))
-                ensemble = boost(columns, rows, labels, weights, n_rounds, options, rng, work)
-            else:
-                ensemble = average_ensembles(parts, n_rounds)
-            calibration = None
-            if validation:
-                of_kept = held_out_scores(parts, splits, columns, n_rounds)
-                if self.calibrate != "none":
-                    held = np.flatnonzero(~np.isnan(of_kept[:, 0]))
-                    calibration = HeldOutScores(
-                        _class_scores(of_kept[held]), labels[held], weights[held]
-                    ).calibration(self.calibrate)
-                held_out = np.full((n_rows, of_kept.shape[1]), np.nan)
-                held_out[kept] = of_kept
-        validation = validation if stops else None
+            trained = train(columns, labels, weights, splits, seeds, options, work)
+        ensemble, validation = trained.ensemble, trained.validation
         # Assigned together, so that a failed fit leaves the previous one intact.
-        self.calibration_: dict[str, Any] | None = calibration
+        self.calibration_: dict[str, Any] | None = trained.calibration
         self.classes_, self.dissimilarity_ = classes, fitted
         self.prototypes_, self.history_ = kept[ensemble.prototypes], ensemble.history
         is_matrix = base.takes == "matrix"
@@ -291,7 +252,10 @@ class DBoost(ClassifierMixin, BaseEstimator):
         self.validation_losses_ = validation.losses if validation else None
         self.validation_loss_ = validation.loss if validation else None
         self.scale_ = validation.scale if validation else None
-        self.validation_shares_ = self._uncalibrated(held_out) if validation else None
+        self.validation_shares_ = None
+        if validation and trained.held_out is not None:
+            self.validation_shares_ = np.full((n_rows, len(classes)), np.nan)
+            self.validation_shares_[kept] = self._uncalibrated(trained.held_out)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -338,7 +302,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
                 "predict_set needs held-out scores, but calibrate is 'none': fit with 'sigmoid' or "
                 "'isotonic'."
             )
-        return prediction_sets(_class_scores(scores), calibration, alpha)
+        return prediction_sets(class_scores(scores), calibration, alpha)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, in the order of `classes_`.
@@ -359,47 +323,50 @@ class DBoost(ClassifierMixin, BaseEstimator):
         calibration = self._calibration()
         if calibration is None:
             return self._uncalibrated(scores)
-        return calibrated(_class_scores(scores), calibration)
+        return calibrated(class_scores(scores), calibration)
 
     def _uncalibrated(self, scores: np.ndarray) -> np.ndarray:
-        if self.rule == "vote":  # shares of votes
-            votes = 1 + _class_scores(scores)
-            return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-        if len(self.classes_) == 2:
-            second = expit(2 * (self.scale_ or 1.0) * scores)
-            return np.hstack([1 - second, second])
-        if self.scale_ is not None:
-            return np.asarray(softmax(self.scale_ * scores, axis=1))
-        return np.asarray(softmax(log_expit(2 * scores), axis=1))
+        if self.rule == "vote":
+            return vote_shares(scores)
+        return score_probabilities(scores, self.scale_)
 
     def margins(self, X: Any, y: Any) -> np.ndarray:
         """Return the margin of the ensemble on labeled rows, in [−1, 1].
 
-        Half the lead of the own class over the best other class, divided by the sum of the largest
-        output of every tree; with two classes, y F(x) / Σ max h. Positive for a correct prediction.
+        The paper's margin of a convex combination, y Σ α h(x), for two classes: with the rule
+        ``vote`` all α are equal. Boosted outputs are unbounded, so a tree counts as h / max h with
+        the weight max h: y F(x) / Σ max h, as by Schapire and Singer (1999). For more classes it is
+        half the lead of the own class over the best other one, which is our extension. Positive for
+        a correct prediction.
 
         Parameters
         ----------
         X : as in `predict`
         y : array of shape (n_rows,)
         """
-        scores = _class_scores(self._scores(X))
+        scores = self._scores(X)
         y = check_labels(y, "y", scores, "X")
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the class {unknown[0]!s}, which was not in y at fit.")
-        leads = class_leads(scores)[np.arange(len(y)), np.searchsorted(self.classes_, y)]
-        largest = np.abs(self.outputs_).max(axis=(1, 2)).sum()
-        return np.asarray(leads / (2 * largest)) if largest > 0 else np.zeros(len(y))
+        return normalized_margins(scores, np.searchsorted(self.classes_, y), self.outputs_)
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the scores after every round, as in `decision_function`."""
+        for scores in self._staged_scores(X):
+            yield scores[:, 0].copy() if len(self.classes_) == 2 else scores.copy()
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Yield the class of each row after every round."""
+        for scores in self._staged_scores(X):
+            yield self.classes_[predicted_classes(scores)]
+
+    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
         distances = self._distances(X)
         ensemble = self._ensemble()
         trees_per_round = len(ensemble.outputs) // self.n_rounds_
-        stages = _staged_scores(ensemble, ensemble.leaves(distances))
-        for scores in islice(stages, trees_per_round - 1, None, trees_per_round):
-            yield self.classes_[predicted_classes(scores)]
+        stages = staged_scores(ensemble, distances)
+        return islice(stages, trees_per_round - 1, None, trees_per_round)
 
     def _scores(self, X: Any) -> np.ndarray:
         distances = self._distances(X)
@@ -416,7 +383,7 @@ class DBoost(ClassifierMixin, BaseEstimator):
     def _distances(self, X: Any) -> np.ndarray:
         """Return the dissimilarities of rows to prototypes."""
         check_is_fitted(self)
-        X = self._check_rows(X, self.dissimilarity_)
+        X = check_rows(self, X, self.dissimilarity_)
         with show_progress(self.verbose), limit_threads(self.n_jobs):
             return dissimilarities(self.dissimilarity_, X, self.items_)
 
@@ -433,104 +400,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
             self.history_,
         )
 
-    def _check_parameters(self) -> BoostingOptions:
-        check_whole_number(self.n_rounds, "n_rounds")
-        check_whole_number(self.n_pairs, "n_pairs")
-        if self.n_prototypes is not None:
-            check_whole_number(self.n_prototypes, "n_prototypes", minimum=2)
-        check_choice(self.threshold, "threshold", ("free", "zero"))
-        check_choice(self.search, "search", ("auto", "exact", "histogram"))
-        check_whole_number(self.max_depth, "max_depth")
-        check_choice(self.calibrate, "calibrate", KINDS)
-        if check_choice(self.rule, "rule", ("boost", "vote")) == "vote":
-            self._check_vote()
-        if not isinstance(self.early_stopping, bool | np.bool_):
-            check_whole_number(self.early_stopping, "early_stopping", minimum=2)
-            self._check_refit()
-        fraction = check_number(self.validation_fraction, "validation_fraction", minimum=0)
-        if not 0 < fraction < 1:
-            raise ValueError(f"validation_fraction must lie between 0 and 1, but is {fraction}.")
-        rate = check_number(self.learning_rate, "learning_rate", minimum=0)
-        if rate == 0:
-            raise ValueError("learning_rate must be above 0, but is 0.")
-        if self.n_jobs is not None:
-            check_whole_number(self.n_jobs, "n_jobs")
-        return BoostingOptions(
-            self.n_pairs, self.n_prototypes, self.threshold, self.search, self.max_depth, rate
-        )
-
-    def _check_vote(self) -> None:
-        for name, default in (("early_stopping", False), ("calibrate", "none")):
-            if getattr(self, name) != default:
-                raise ValueError(
-                    f"rule 'vote' needs {name}={default!r}, but {getattr(self, name)!r} was given."
-                )
-        if self.n_prototypes is not None:
-            raise ValueError(
-                f"rule 'vote' needs n_prototypes=None, but {self.n_prototypes!r} was given: "
-                "n_rounds limits the pairs."
-            )
-
-    def _check_refit(self) -> None:
-        if not self.refit and self.n_prototypes is not None:
-            raise ValueError(
-                "n_prototypes limits the prototypes of one ensemble, but refit=False keeps one "
-                "ensemble per split: use only one of the two."
-            )
-
-    def _splits(self, labels: np.ndarray) -> list[Split]:
-        """Return the splits for early stopping or, without it, for calibration; [] for neither."""
-        parts, argument = self.early_stopping, "early_stopping"
-        if isinstance(parts, np.bool_):
-            parts = bool(parts)
-        if parts is False:
-            if self.calibrate == "none":
-                return []
-            parts, argument = N_SPLITS, "calibrate"
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return stratified_splits(labels, parts, self.validation_fraction, seed, argument)
-
-    def _check_training(self, X: Any, y: Any, base: Similarity) -> tuple[Any, np.ndarray]:
-        X = self._check_rows(X, base, reset=True)
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_same_length(X, "X", y, "y")
-        check_class_targets(y, self)
-        if base.takes == "matrix":
-            check_square(X, "X")
-        else:
-            base.check_items(X, "X")
-        return base.check_queries(X, "X"), y
-
-    def _check_rows(self, X: Any, base: Similarity, *, reset: bool = False) -> Any:
-        if base.takes == "objects":
-            return X
-        if base.takes == "rows":
-            return validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=reset)
-        # prediction reads only some columns of a matrix, and checks them then
-        return validate_data(self, X, dtype=_FLOATS, reset=reset, ensure_all_finite=reset)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        try:
-            base = self._similarity()
-        except (TypeError, ValueError):
-            return tags  # `fit` reports the error
-        tags.input_tags.sparse = base.takes == "rows"
-        tags.input_tags.pairwise = base.takes == "matrix"
-        tags.input_tags.positive_only = base.takes == "matrix" and base.has_distance
-        tags.input_tags.one_d_array = tags.input_tags.string = base.takes == "objects"
+        with suppress(TypeError, ValueError):  # `fit` reports the error
+            set_input_tags(tags, self._similarity())
         return tags
-
-
-def _class_scores(scores: np.ndarray) -> np.ndarray:
-    """Return a column for each class also if there are two."""
-    return np.hstack([-scores, scores]) if scores.shape[1] == 1 else scores
-
-
-def _staged_scores(ensemble: Ensemble, leaves: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the scores after every tree, in one array that is updated in place."""
-    scores = np.zeros((len(leaves), ensemble.outputs.shape[2]))
-    for number, output in enumerate(ensemble.outputs):
-        scores += output[leaves[:, number]]
-        yield scores

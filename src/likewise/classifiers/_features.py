@@ -1,6 +1,8 @@
 """Classification by native and similarity features, the latter also from unlabeled rows."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +20,8 @@ from likewise._validation import (
     is_sparse,
     take,
 )
-from likewise.classifiers._winnow import BalancedWinnow, n_problems
+from likewise.classifiers._balanced_winnow import BalancedWinnow
+from likewise.classifiers._winnow_base import WinnowBase, n_problems
 from likewise.features import LandmarkFeatures, MedianBinarizer, is_labeled, is_table
 from likewise.similarities import join_columns
 from likewise.supervision import check_sample_weight
@@ -32,7 +35,8 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     """A linear classifier on a row's own features, its similarity to landmarks, or both.
 
     `fit` takes all rows; those labeled −1 have no label, and serve as landmarks and to compute
-    ranks. The features are selected by cross-validation on the labeled rows.
+    ranks. The features are selected by cross-validation on the labeled rows; landmarks and ranks
+    may use the features of held-out rows, but never their labels.
 
     Parameters
     ----------
@@ -43,9 +47,9 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         Which features to use; auto selects by cross-validation. Fewer features are preferred if
         more are better by less than half a standard error.
     classifier : estimator, optional
-        A linear classifier that has `coef_` and `intercept_` after `fit`, or a `BalancedWinnow`;
-        ``BalancedWinnow(margin=0.2)`` by default. Winnow gets native features as booleans, split
-        at the median of all rows; others get them standardized.
+        A linear classifier that has `coef_` and `intercept_` after `fit`, a `BalancedWinnow` or a
+        `Winnow`; ``BalancedWinnow(margin=0.2)`` by default. Either Winnow gets native features as
+        booleans, split at the median of all rows; others get them standardized.
     cv : int, default=5
         Number of cross-validation splits, repeated three times.
     random_state : int, RandomState or None
@@ -59,7 +63,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
     cv_scores_ : dict of str to float
         Cross-validated accuracy of each choice; empty if there was no choice.
     features_ : LandmarkFeatures
-    classifier_ : BalancedWinnow or None
+    classifier_ : BalancedWinnow, Winnow or None
     coef_, intercept_ : ndarray or None
         Coefficients of any other classifier.
     classes_ : ndarray of shape (n_classes,)
@@ -96,7 +100,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
             ),
             fields.Parts(),
         ),
-        "classifier_": fields.OrNone(fields.Instance(BalancedWinnow)),
+        "classifier_": fields.OrNone(fields.Instance(WinnowBase)),
         "coef_": fields.OrNone(fields.Array(fields.FLOATS, n_problems, "inputs")),
         "intercept_": fields.OrNone(fields.Array(fields.FLOATS, n_problems)),
     }
@@ -161,20 +165,25 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         rows = np.flatnonzero(_labeled_rows(y, weights))
         weights = None if weights is None else weights[rows]
         with show_progress(self.verbose):
-            features.fit(X, y)
+            classes, labels = np.unique(y[rows], return_inverse=True)
+            known = np.full(len(y), -1)
+            known[rows] = labels
+            features.fit(X, known)
             for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(features, name):
                     setattr(self, name, getattr(features, name))
-            classes, labels = np.unique(y[rows], return_inverse=True)
             parts = {"similarity": features.landmark_scores(take(native, rows))}
             has_native = is_table(native, compared)
             how = {}
             if has_native:
-                how = _preprocessing(native, isinstance(classifier, BalancedWinnow))
+                how = _preprocessing(native, isinstance(classifier, WinnowBase))
                 parts["native"] = _prepared(native[rows], how)
-            use, scores = self._choice(classifier, parts, labels, weights, random)
+            redraw = None
+            if self.select == "per_class":  # by labels, which must not be those of held-out rows
+                redraw = partial(_similarities_without, features, X, native, known)
+            use, scores = self._choice(classifier, parts, labels, weights, redraw, random)
             fitted = _fitted(classifier, _joined(parts, use), labels, weights)
-        is_winnow = isinstance(fitted, BalancedWinnow)
+        is_winnow = isinstance(fitted, WinnowBase)
         if not is_winnow and not hasattr(fitted, "coef_"):
             raise TypeError(
                 "classifier must be linear and leave coef_ and intercept_, but "
@@ -235,9 +244,14 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         parts: dict[str, Any],
         labels: np.ndarray,
         weights: np.ndarray | None,
+        redraw: Callable[[np.ndarray], np.ndarray] | None,
         random: Any,
     ) -> tuple[str, dict[str, float]]:
-        """Return the selected features, and the accuracy of each choice."""
+        """Return the selected features, and the accuracy of each choice.
+
+        `redraw` returns the similarities to landmarks that are drawn without the labels of some
+        rows; None if landmarks are drawn without labels anyway.
+        """
         from sklearn.model_selection import StratifiedKFold  # slow to import
 
         if "native" not in parts:
@@ -257,6 +271,8 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
             for seed in seeds:
                 splitter = StratifiedKFold(n_splits, shuffle=True, random_state=int(seed))
                 for train, test in splitter.split(labels, labels):
+                    if redraw is not None:
+                        parts = {**parts, "similarity": redraw(test)}
                     for use in _USE:
                         joined = _joined(parts, use)
                         of_train = None if weights is None else weights[train]
@@ -271,7 +287,7 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
 
     def _state_for_file(self) -> "SimilarityFeatureClassifier":
         """Return the state to store: the coefficients of another package's classifier."""
-        if self.classifier is None or isinstance(self.classifier, BalancedWinnow):
+        if self.classifier is None or isinstance(self.classifier, WinnowBase):
             return self
         check_is_fitted(self)
         stored = clone(self).set_params(classifier=None)
@@ -296,6 +312,25 @@ def _fitted(classifier: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) 
     """Return a fitted clone of a classifier."""
     options = {} if weights is None else {"sample_weight": weights}
     return clone(classifier).fit(X, y, **options)
+
+
+def _similarities_without(
+    features: LandmarkFeatures, X: Any, native: Any, known: np.ndarray, hidden: np.ndarray
+) -> np.ndarray:
+    """Return the similarities of labeled rows to landmarks drawn without some of their labels.
+
+    Parameters
+    ----------
+    native : the rows of X in the form in which similarities take them
+    known : (n_rows,) int64, the class of each row, −1 without a label
+    hidden : positions among the labeled rows
+    """
+    rows, visible = np.flatnonzero(known >= 0), known.copy()
+    visible[rows[hidden]] = -1
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="n_landmarks is")
+        redrawn = clone(features).fit(X, visible)
+    return redrawn.landmark_scores(take(native, rows))
 
 
 def _labeled_rows(y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

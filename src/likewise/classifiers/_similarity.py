@@ -59,8 +59,8 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
     rule : {"majority", "symmetric", "symmetric_mean", "energy", "softmax"}, default="majority"
         ``majority``: the most frequent class among the nearest rows; ties drop the farthest row
         until they are broken. ``symmetric``: the class whose own nearest rows have the largest sum
-        of similarities, as printed in the paper of SiLA; ``symmetric_mean``: the largest mean,
-        which treats a class with fewer than `n_neighbors` rows fairly. ``energy``: the class
+        of similarities, as in the SiLA paper; ``symmetric_mean``: the largest mean, which treats a
+        class with fewer than `n_neighbors` rows fairly. ``energy``: the class
         under which the row violates the fewest margins of the training rows, after Weinberger,
         Blitzer and Saul (2005). The energy rule needs a similarity with a distance and uses
         −score: the squared distance of a Mahalanobis, the distance itself of a function.
@@ -340,9 +340,8 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
         return self.rule != "energy" and (targets.multi_output or not targets.required)
 
     def _set_rule(self, learner: Any) -> None:
-        rule = self.rule.removesuffix("_mean")
-        if getattr(learner, "validation_rule", None) == "auto" and rule == "symmetric":
-            learner.set_params(validation_rule=rule)
+        if getattr(learner, "validation_rule", None) == "auto" and "symmetric" in self.rule:
+            learner.set_params(validation_rule=self.rule)
 
     def _needs_neighbors(self) -> bool:
         return self.rule != "softmax"

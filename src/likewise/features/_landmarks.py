@@ -86,7 +86,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
     similarity_ : Similarity
         K; with `boolean` always a `Ranked`.
     rank_error_ : float
-        Bound, with probability 0.95, of the error of a ranked K due to `sample_size`; 0 without.
+        Bound, with probability 0.95, on the error of a ranked K due to `sample_size`; 0 without.
     n_features_in_ : int
     n_features_out_ : int
 
@@ -312,7 +312,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
     def _similarity_among(
         self, items: Any, random: np.random.RandomState
     ) -> tuple[Similarity, float]:
-        """Return K, and the bound of its error due to sampling."""
+        """Return K, and the bound on its error due to sampling."""
         n = n_rows(items)
         size = n if self.sample_size is None else min(self.sample_size, n)
         sample = items if size == n else take(items, np.sort(random.permutation(n)[:size]))
