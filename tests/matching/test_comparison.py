@@ -1,6 +1,7 @@
 """Records, words, candidates, leads and comparison vectors."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.matching.people import people
@@ -77,41 +78,44 @@ def test_candidates_of_one_table_pair_different_records_once():
     assert len(set(zip(*pairs, strict=True))) == len(pairs) > 12
 
 
-def test_vectors_agree_with_the_formulas():
-    left, right, _ = people(12)
-    comparison = compared(left, right)
+def records_of(records):
+    """Return records as dicts of normalized values."""
+    names = list(records.columns)
+    return [dict(zip(names, row, strict=True))
+            for row in zip(*(records.columns[name] for name in names), strict=True)]  # fmt: skip
+
+
+def mixed_tables():
+    """Return tables with all kinds of fields, repeated and missing values."""
+    left, right, _ = people(9)
+    notes = ["red box no. 12ab5", "a large box of pens", "", "box", "two pens and 12ab5"]
+    for table, shift in ((left, 0), (right, 2)):
+        table["note"] = [notes[(row + shift) % 5] for row in range(9)]
+        table["paid"] = ["12.5", "x", "", "13", "13", "0", "-7", "12.5", "1"]
+    right.loc[3, "name"] = left["name"][0]
+    right.loc[4, ["name", "street"]] = left.loc[0, ["name", "street"]].to_numpy()
+    kinds = {"name": "string", "street": "string", "town": "string", "born": "number",
+             "note": "text", "paid": "number"}  # fmt: skip
+    return left, right, kinds
+
+
+@pytest.mark.parametrize("one_table", [False, True])
+def test_vectors_agree_with_the_formulas(one_table):
+    left, right, kinds = mixed_tables()
+    if one_table:
+        left, right = pd.concat([left, right[:4]], ignore_index=True), None
+        left["id"] = range(len(left))
+    comparison = compared(left, right, kinds)
     pairs = comparison.candidates(4)
     vectors = comparison.vectors(pairs)
-    column = {name: vectors[:, place] for place, name in enumerate(comparison.names)}
-    for field, analyzer, title in (
-        ("*", oracle.words, "words"), ("*", oracle.pieces, "letters"),
-        ("name", oracle.pieces, "letters"),
-    ):  # fmt: skip
-        values = [
-            side.whole if field == "*" else side.values[field]
-            for side in (comparison.left, comparison.right)
-        ]
-        rows = oracle.tfidf([analyzer(t) for t in values[0] + values[1]])
-        for p, (i, j) in enumerate(zip(*pairs, strict=True)):
-            expected = oracle.cosine(rows[i], rows[12 + j])
-            assert column[field, title][p] == pytest.approx(expected, abs=1e-9)
-            leads = oracle.leads(rows[:12], rows[12:], i, j)
-            if field == "*":
-                assert column["*", f"lead of left by {title}"][p] == pytest.approx(leads[0])
-                assert column["*", f"lead of right by {title}"][p] == pytest.approx(leads[1])
-                assert column["*", f"lead by {title}"][p] == pytest.approx(min(leads))
-            else:
-                assert column["name", "lead"][p] == pytest.approx(min(leads))
-    born = comparison.left.values["born"], comparison.right.values["born"]
-    a, b = (np.array(v, float)[rows] for v, rows in zip(born, pairs, strict=True))
-    assert_allclose(column["born", "difference"], np.abs(a - b) / np.maximum(a, b))
-    for p, (i, j) in enumerate(zip(*pairs, strict=True)):
-        one, other = comparison.left.values["name"][i], comparison.right.values["name"][j]
-        shared, both = set(oracle.words(one)) & set(oracle.words(other)), set(oracle.words(one))
-        joined = both | set(oracle.words(other))
-        assert column["name", "Jaccard"][p] == pytest.approx(len(shared) / len(joined))
-        assert column["name", "edits"][p] == pytest.approx(oracle.edit_similarity(one, other))
-        assert column["name", "same"][p] == (one == other)
+    tables = records_of(comparison.left), None if one_table else records_of(comparison.right)
+    for vector, i, j in zip(vectors, *pairs, strict=True):
+        expected = oracle.compare(*tables, kinds, i, j)
+        assert list(expected) == comparison.names
+        values = [np.nan if value is None else value for value in expected.values()]
+        assert_allclose(vector, values, atol=1e-9)
+        levels = comparison.level_columns.levels(vector[None])[0]
+        assert levels.tolist() == oracle.levels(expected, kinds)
 
 
 def test_missing_values_have_no_similarity():
@@ -130,8 +134,6 @@ def test_missing_values_have_no_similarity():
 
 
 def test_a_code_inside_another_word_is_found():
-    import pandas as pd
-
     left = pd.DataFrame({"name": ["turntable ps-lx350h", "tv kdl40"]})
     right = pd.DataFrame({"name": ["sony pslx 350h player", "tv kdl46"]})
     comparison = compared(left, right, {"name": "text"})

@@ -122,8 +122,7 @@ def test_an_explanation_adds_up_to_the_logistic_half(tables, fitted):
     left, right, _ = tables
     fitted.match(left, right)
     why = fitted.explain("a0", "b0")
-    vector = fitted._tables.comparison.vectors(_pair(fitted, "a0", "b0"))
-    logistic = fitted.model_.learner.logistic(vector)[0]
+    logistic = fitted.model_.learner.logistic(learner_vector(fitted, "a0", "b0"))[0]
     total = why.base + sum(term.log_odds for term in why)
     assert 1 / (1 + np.exp(-total)) == pytest.approx(logistic)
     assert {term.field for term in why} == {"name", "street", "town", "born", "*"}
@@ -133,10 +132,14 @@ def test_an_explanation_adds_up_to_the_logistic_half(tables, fitted):
     assert "forest" in str(why)
 
 
-def _pair(matcher, a, b):
+def learner_vector(matcher, a, b):
     from likewise.matching._labels import read_pairs
+    from likewise.matching._model import agreement_of, with_agreement
 
-    return read_pairs([(a, b)], *matcher._tables.sides)[0]
+    tables = matcher._tables
+    compared = tables.comparison.compare(read_pairs([(a, b)], *tables.sides)[0])
+    agreement = agreement_of(matcher.model_.guess, tables)
+    return with_agreement(compared, tables, np.arange(1), agreement)
 
 
 def test_the_similarity_finds_the_same_people_in_an_index(tables, fitted):
@@ -178,6 +181,18 @@ def test_asking_learns_and_every_fifth_answer_judges(tables):
     assert matcher.judged_["n"] == 8
     assert sum(map(int, matcher.sentences_[1].split()[2:6:3])) == 32
     assert f1(decided_pairs(matcher.match(left, right)), pairs) > 0.95
+
+
+def test_with_labels_the_most_uncertain_pairs_are_asked_at_once(tables):
+    left, right, pairs = tables
+    matcher = lw.Matcher().fit(left, right, labeled(pairs))
+    p = matcher.predict_proba(left, right, matcher.match(left, right).pairs)
+    nearest = np.sort(np.abs(p - 0.5))
+    questions = matcher.ask(4)
+    asked = matcher.predict_proba(left, right, questions)
+    assert np.abs(asked - 0.5).max() <= nearest[len(nearest) // 2]
+    exploring = lw.Matcher().fit(left, right).ask(4)
+    assert set(exploring["left_id"]) != set(questions["left_id"])
 
 
 def test_wrong_judging_answers_leave_no_trace_in_what_is_learned(tables):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.report._text import shorten
-from likewise.report._write import _template
+from likewise.report._write import page_template
 
 
 class Reader(HTMLParser):
@@ -41,7 +41,7 @@ HOSTILE = st.one_of(
 
 @given(HOSTILE, HOSTILE)
 def test_text_and_attributes_are_never_markup(text, attribute):
-    template = _template().environment.from_string('<p title="{{ attribute }}">{{ text }}</p>')
+    template = page_template().environment.from_string('<p title="{{ attribute }}">{{ text }}</p>')
     reader = read(template.render(text=text, attribute=attribute))
     assert [name for name, _ in reader.tags] == ["p"]
     for forbidden in "\x00\x0b\x1f\ud800":
@@ -50,20 +50,20 @@ def test_text_and_attributes_are_never_markup(text, attribute):
 
 
 def test_text_comes_out_as_it_went_in():
-    template = _template().environment.from_string("{{ text }}")
+    template = page_template().environment.from_string("{{ text }}")
     text = "a < b & c > d \"e\" 'f' ü 木"
     assert read(template.render(text=text)).text == text
 
 
 def test_markup_of_a_macro_is_not_escaped_twice():
-    template = _template().environment.from_string(
+    template = page_template().environment.from_string(
         "{% macro bold(text) %}<b>{{ text }}</b>{% endmacro %}<p>{{ bold('<') }}&amp;</p>"
     )
     assert template.render() == "<p><b>&lt;</b>&amp;</p>"
 
 
 def test_half_a_surrogate_pair_can_be_written():
-    template = _template().environment.from_string("{{ text }}")
+    template = page_template().environment.from_string("{{ text }}")
     assert template.render(text="a\ud800b\x00").encode() == "a\ufffdb\ufffd".encode()
 
 
@@ -71,7 +71,7 @@ def test_a_value_that_is_missing_is_an_error():
     from jinja2 import UndefinedError
 
     with pytest.raises(UndefinedError, match="'text' is undefined"):
-        _template().environment.from_string("{{ text }}").render()
+        page_template().environment.from_string("{{ text }}").render()
 
 
 def test_long_text_is_cut_on_one_line():

@@ -7,7 +7,7 @@ from likewise.matching._guess import Guess
 from likewise.matching._learner import PairLearner
 from likewise.matching._matcher import Matcher
 from likewise.matching._model import PairModel
-from likewise.matching._report import MatchReport
+from likewise.matching._report import MatchReport, Reliability
 
 __all__ = [
     "Calibration",
@@ -19,4 +19,5 @@ __all__ = [
     "PairExplanation",
     "PairLearner",
     "PairModel",
+    "Reliability",
 ]

@@ -1,25 +1,30 @@
 """Calibrated probabilities, the share of matches among candidates, and thresholds."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 _EDGE = 1e-6  # probabilities stay this far from 0 and 1
+_LEARNED_EDGE = 0.005  # of a forest of 100 trees
+_GUESSED_LIMIT = 6.9  # log odds of a guess that count in older files
+_SLOPE_PENALTY = 100.0  # towards the learner's own log odds
+_INTERCEPT_PENALTY = 0.01
+_MIN_CONTRAST = 0.05  # between the mean probabilities of labeled matches and non-matches
 _ITERATIONS = 200
 _TOLERANCE = 1e-9
-_RIDGE = 1e-6
 _LARGEST = 30.0  # offset of log odds
 _Z = 1.959963984540054  # of a 95 % interval
 
 
-def log_odds(p: np.ndarray) -> np.ndarray:
+def log_odds(p: np.ndarray, edge: float = _EDGE) -> np.ndarray:
     """Return log p/(1 − p), with p kept away from 0 and 1."""
-    p = np.clip(p, _EDGE, 1 - _EDGE)
+    p = np.clip(p, edge, 1 - edge)
     return np.log(p) - np.log1p(-p)
 
 
-def _probability(log_odds: np.ndarray) -> np.ndarray:
+def probability(log_odds: np.ndarray) -> np.ndarray:
+    """Return the probability of log odds, kept away from 0 and 1."""
     from scipy.special import expit
 
     return np.clip(expit(log_odds), _EDGE, 1 - _EDGE)
@@ -27,76 +32,138 @@ def _probability(log_odds: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Platt scaling of log odds, and the share of matches for which it holds.
+    """Log odds of matches from those of the learner.
 
     Attributes
     ----------
-    slope, intercept : float
+    learned, guessed, intercept : float
+        Weights of the log odds of the learner and of the guess, which is 0 but in older files.
     share : float
         Share of matches among the labeled pairs.
+    matches, others : arrays or None
+        Calibrated out-of-fold log odds of the labeled matches and non-matches; None where labels
+        are too few.
     """
 
-    slope: float
+    learned: float
+    guessed: float
     intercept: float
     share: float
+    matches: np.ndarray | None = None
+    others: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if not np.isfinite([self.slope, self.intercept, self.share]).all():
-            raise ValueError("slope, intercept and share must be finite.")
+        if not np.isfinite([self.learned, self.guessed, self.intercept, self.share]).all():
+            raise ValueError("the numbers of a calibration must be finite.")
+        if (self.matches is None) != (self.others is None):
+            raise ValueError("a calibration needs the log odds of matches and of others, or none.")
+        for odds in (self.matches, self.others):
+            if odds is not None and not _is_finite_vector(odds):
+                raise ValueError("the log odds of labeled pairs must be finite numbers.")
 
-    def probabilities(self, p: np.ndarray, offset: float = 0.0) -> np.ndarray:
-        """Return calibrated probabilities, with an offset added to their log odds."""
-        return _probability(self.slope * log_odds(p) + self.intercept + offset)
+    def log_odds(self, p: np.ndarray, guessed: np.ndarray) -> np.ndarray:
+        """Return calibrated log odds.
 
-    def offset_by_em(self, p: np.ndarray) -> float:
-        """Return the offset for candidates whose share of matches differs from the labels'.
-
-        Estimated by EM: matches and non-matches each look as labeled ones do.
+        Parameters
+        ----------
+        p : probabilities by the learner
+        guessed : log odds by the guess
         """
-        share, offset = self.share, 0.0
-        for _ in range(_ITERATIONS):
-            before, share = share, float(self.probabilities(p, offset).mean())
-            offset = float(log_odds(np.array(share)) - log_odds(np.array(self.share)))
-            if abs(share - before) <= _TOLERANCE:
-                break
-        return offset
+        odds = self.learned * log_odds(p, _LEARNED_EDGE) + self.intercept
+        if self.guessed:
+            odds = odds + self.guessed * np.clip(guessed, -_GUESSED_LIMIT, _GUESSED_LIMIT)
+        return odds
 
-    def offset_for_share(self, p: np.ndarray, share: float) -> float:
-        """Return the offset with which the mean probability of candidates is a given share."""
-        from scipy.optimize import brentq
+    def share_among(self, log_odds_: np.ndarray) -> float:
+        """Return the share of matches among pairs with these calibrated log odds.
 
-        def excess(offset: float) -> float:
-            return float(self.probabilities(p, offset).mean()) - share
+        The share by EM is corrected by what the same offset makes of labeled matches and
+        non-matches, which were not learned from: the mean probability m of a mixture is
+        s·m₁ + (1 − s)·m₀, where m₁ and m₀ are their mean probabilities.
+        """
+        offset = offset_by_em(log_odds_, self.share)
+        mean = float(probability(log_odds_ + offset).mean())
+        if self.matches is None or self.others is None:
+            return mean
+        of_matches, of_others = (
+            float(probability(odds + offset).mean()) for odds in (self.matches, self.others)
+        )
+        if of_matches - of_others < _MIN_CONTRAST:
+            return mean
+        return float(np.clip((mean - of_others) / (of_matches - of_others), _EDGE, 1 - _EDGE))
 
-        if len(p) == 0 or not excess(-_LARGEST) < 0 < excess(_LARGEST):
-            return 0.0
-        return float(brentq(excess, -_LARGEST, _LARGEST))
+
+def _is_finite_vector(values: Any) -> bool:
+    """Tell whether values are an array of one finite number or more."""
+    is_vector = isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.ndim == 1
+    return is_vector and len(values) > 0 and bool(np.isfinite(values).all())
 
 
 def fit_calibration(p: np.ndarray | None, labels: np.ndarray) -> Calibration:
-    """Fit Platt's two numbers to out-of-fold probabilities, with his smoothed targets.
+    """Fit a logistic regression of labels on log odds, with Platt's smoothed targets.
 
-    Without probabilities, where labels are too few, nothing is scaled.
+    The penalty pulls it to the learner's own log odds: answers to questions are uncertain pairs,
+    and a few of them would make all probabilities too flat. Without probabilities, where labels
+    are too few, nothing is calibrated.
+
+    Parameters
+    ----------
+    p : out-of-fold probabilities of the labeled pairs, or None
+    labels : bool array
     """
     n_matches = int(labels.sum())
     share = n_matches / len(labels)
+    solution = start = np.array([1.0, 0.0])
+    penalty = np.array([_SLOPE_PENALTY, _INTERCEPT_PENALTY])
     if p is None:
-        return Calibration(1.0, 0.0, share)
+        return Calibration(1.0, 0.0, 0.0, share)
     n_others = len(labels) - n_matches
     target = np.where(labels, (n_matches + 1) / (n_matches + 2), 1 / (n_others + 2))
-    design = np.stack([log_odds(p), np.ones(len(p))], axis=1)
-    start = np.array([1.0, 0.0])
-    solution = start.copy()
+    design = np.stack([log_odds(p, _LEARNED_EDGE), np.ones(len(p))], axis=1)
     for _ in range(_ITERATIONS):  # Newton's method
-        q = _probability(design @ solution)
-        gradient = design.T @ (q - target) + _RIDGE * (solution - start)
-        hessian = (design.T * (q * (1 - q))) @ design + _RIDGE * np.eye(2)
+        q = probability(design @ solution)
+        gradient = design.T @ (q - target) + penalty * (solution - start)
+        hessian = (design.T * (q * (1 - q))) @ design + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
-        step *= min(1.0, 2.0 / np.abs(step).max())
-        solution -= step
+        step *= 2.0 / max(2.0, np.abs(step).max())
+        solution = solution - step
         if np.abs(step).max() <= _TOLERANCE:
             break
-    return Calibration(max(0.0, float(solution[0])), float(solution[1]), share)
+    learned, intercept = solution.tolist()
+    odds = design @ solution
+    return Calibration(learned, 0.0, intercept, share, odds[labels], odds[~labels])
+
+
+def offset_by_em(log_odds_: np.ndarray, share: float) -> float:
+    """Return the offset of log odds for candidates whose share of matches differs from the labels'.
+
+    Estimated by EM: matches and non-matches each look as labeled ones do.
+
+    Parameters
+    ----------
+    log_odds_ : calibrated log odds of the candidates
+    share : share of matches among the labels
+    """
+    start = float(log_odds(np.array(share)))
+    found, offset = share, 0.0
+    for _ in range(_ITERATIONS):
+        before, found = found, float(probability(log_odds_ + offset).mean())
+        offset = float(log_odds(np.array(found))) - start
+        if abs(found - before) <= _TOLERANCE:
+            break
+    return offset
+
+
+def offset_for_share(log_odds_: np.ndarray, share: float) -> float:
+    """Return the offset of log odds with which their mean probability is a given share."""
+    from scipy.optimize import brentq
+
+    def excess(offset: float) -> float:
+        return float(probability(log_odds_ + offset).mean()) - share
+
+    if len(log_odds_) == 0 or not excess(-_LARGEST) < 0 < excess(_LARGEST):
+        return 0.0
+    return float(brentq(excess, -_LARGEST, _LARGEST))
 
 
 class Forecast(NamedTuple):

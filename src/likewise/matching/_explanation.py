@@ -7,9 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.matching._guess import Guess
+from likewise.matching._agreement import NAMES as AGREEMENT_NAMES
+from likewise.matching._candidates import Candidates
 from likewise.matching._learner import PairLearner
+from likewise.matching._model import PairModel, agreement_of, with_agreement
 from likewise.matching._records import WHOLE
+from likewise.matching._tables import ComparedTables
+from likewise.matching._vectors import Comparison
+
+_N_SAMPLED = 2_000  # candidates that the weights of fields are of
 
 
 class FieldTerm(NamedTuple):
@@ -77,50 +83,84 @@ class PairExplanation:
 
 
 def explain_pair(
-    model: PairLearner | Guess,
-    vector: np.ndarray,
-    names: list[tuple[str, str]],
-    values: dict[str, tuple[str | None, str | None]],
-    probability: float,
+    model: PairModel, tables: ComparedTables, pair: Candidates, probability: float
 ) -> PairExplanation:
-    """Break the probability of a pair into fields.
-
-    Parameters
-    ----------
-    model : PairLearner or Guess
-    vector : (1, n_features) comparison vector
-    names : field and title of each feature
-    values : both values of each field
-    probability : float
-    """
-    fields = [*values, WHOLE]
-    of_field = np.array([fields.index(field) for field, _ in names])
-    if isinstance(model, Guess):
-        log_odds = model.log_odds(vector)[0]  # the lead, of whole records, is last
+    """Break the probability of one pair into fields."""
+    comparison = tables.comparison
+    compared = comparison.compare(pair)
+    fields = [*comparison.kinds, WHOLE]
+    weights = model.guess.field_weights(compared.levels)[0]  # the lead, of whole records, is last
+    if model.learner is None:
+        log_odds, base = weights, float(np.log(model.guess.share / (1 - model.guess.share)))
         changes: list[float | None] = [None] * len(fields)
-        base = float(np.log(model.share / (1 - model.share)))
     else:
-        parts = model.log_odds(vector)[0]
+        names, of_field = _features(comparison)
+        vector = with_agreement(compared, tables, np.arange(1), agreement_of(model.guess, tables))
+        parts = model.learner.log_odds(vector)[0]
         log_odds = np.bincount(of_field, weights=parts, minlength=len(fields))
-        changes = [_forest_change(model, vector, of_field == f, names) for f in range(len(fields))]
-        base = model.intercept
+        base = model.learner.intercept
+        changes = [
+            _forest_change(model.learner, vector, of_field == place, names, weight)
+            for place, weight in enumerate(weights)
+        ]
     terms = [
-        FieldTerm(field, *values.get(field, (None, None)), float(part), change)
+        FieldTerm(field, *_both(comparison, field, pair), float(part), change)
         for field, part, change in zip(fields, log_odds, changes, strict=True)
     ]
     terms.sort(key=lambda term: -abs(term.log_odds))
     return PairExplanation(probability, tuple(terms), base)
 
 
+def field_weights(model: PairModel, tables: ComparedTables) -> dict[str, float]:
+    """Return the standard deviation of each field's log odds over some of the candidates."""
+    compared, comparison = tables.compared, tables.comparison
+    fields = [*comparison.kinds, WHOLE]
+    n = len(compared)
+    which = np.unique(np.linspace(0, n - 1, min(n, _N_SAMPLED)).astype(np.int64))
+    if n == 0:
+        return dict.fromkeys(fields, 0.0)
+    if model.learner is None:
+        parts = model.guess.field_weights(compared.levels[which])
+    else:
+        vectors = with_agreement(compared, tables, which, agreement_of(model.guess, tables))
+        members = _features(comparison)[1][:, None] == np.arange(len(fields))
+        parts = model.learner.log_odds(vectors) @ members
+    return dict(zip(fields, parts.std(axis=0).tolist(), strict=True))
+
+
+def _features(comparison: Comparison) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Return the names of the learner's features, and the place of each one's field."""
+    fields = [*comparison.kinds, WHOLE]
+    names = [*comparison.names, *AGREEMENT_NAMES]
+    return names, np.array([fields.index(field) for field, _ in names])
+
+
+def _both(comparison: Comparison, field: str, pair: Candidates) -> tuple[str | None, str | None]:
+    """Return both values of a field as they stand in the tables; None for whole records."""
+    if field == WHOLE:
+        return None, None
+    left, right = comparison.left.columns[field], comparison.right.columns[field]
+    return left.shown(int(pair.left[0])), right.shown(int(pair.right[0]))
+
+
 def _forest_change(
-    model: PairLearner, vector: np.ndarray, of_field: np.ndarray, names: list[tuple[str, str]]
+    learner: PairLearner,
+    vector: np.ndarray,
+    of_field: np.ndarray,
+    names: list[tuple[str, str]],
+    weight: float,
 ) -> float:
-    """Return the forest's probability minus that with a field missing in both records."""
-    without = np.where(of_field, np.nan, vector)
+    """Return the forest's probability minus that with a field missing in both records.
+
+    The field's `weight` is then missing from the agreement, too.
+    """
+    agreement = np.array([name in AGREEMENT_NAMES for name in names])
+    without = np.where(of_field & ~agreement, np.nan, vector)
+    without[0, agreement] -= weight
     for column in np.flatnonzero(of_field):
         if names[column][1].startswith("missing"):
             without[0, column] = names[column][1] == "missing in both"
-    return float((model.forest(vector) - model.forest(without))[0])
+    return float((learner.forest(vector) - learner.forest(without))[0])
 
 
 def _shown(value: str | None) -> str:

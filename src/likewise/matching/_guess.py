@@ -4,14 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likewise.matching._records import WHOLE
+
 _CUTS = (0.55, 0.8)  # of similarities; below: differs; "same" is one level more
 _LEAD_CUTS = (-0.2, 0.0, 0.2)
 _ITERATIONS = 200
 _TOLERANCE = 1e-7
 _SMOOTHING = 1.0  # pseudo-counts of each level
-_START = (0.05, 0.9)  # probabilities of pairs without and with a lead
+_START = (0.05, 0.9)  # probabilities of pairs with a negative lead, and of others
+_N_PRIOR = 10.0  # pairs that keep their probabilities of the start
 _COMPARED = {"string": "edits", "number": "edits", "text": "words"}
-_LEAD = ("*", "lead by letters")
+_LEAD = (WHOLE, "lead by letters")
+_N_LEVELS = 4
+_MAX_FIELDS_IN_KEY = 26  # levels of more do not fit into 64 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,79 +25,120 @@ class Guess:
 
     Attributes
     ----------
-    similar, same : (n_fields,) int64 arrays
-        Columns of comparison vectors: a similarity, and whether both values are the same.
-    lead : int
-        Column of the lead.
     weights : (n_fields + 1, 4) array
         log m/u of each level: differs, similar, very similar, same; the lead's come last.
     share : float
         Share of matches among the candidates.
     """
 
-    similar: np.ndarray
-    same: np.ndarray
-    lead: int
     weights: np.ndarray
     share: float
 
     def __post_init__(self) -> None:
-        for columns in (self.similar, self.same, np.array([self.lead])):
-            if columns.dtype.kind not in "iu" or columns.min(initial=0) < 0:
-                raise ValueError("the columns of the guess must be numbers from 0.")
-        if self.weights.shape != (len(self.similar) + 1, 4) or len(self.similar) != len(self.same):
-            raise ValueError("the arrays of the guess must belong together.")
+        if self.weights.ndim != 2 or self.weights.shape[1] != _N_LEVELS:
+            raise ValueError("the guess must have a weight for each of four levels.")
+        if not (np.isfinite(self.weights).all() and 0 < self.share < 1):
+            raise ValueError("the weights of the guess must be finite, and its share in (0, 1).")
 
-    def log_odds(self, vectors: np.ndarray) -> np.ndarray:
+    def field_weights(self, levels: np.ndarray) -> np.ndarray:
         """Return the weight of each field and the lead; a missing value has none."""
-        if max(*self.similar, *self.same, self.lead) >= vectors.shape[1]:
-            raise ValueError("the guess compares columns that the comparison vectors do not have.")
-        levels = _levels(vectors, self.similar, self.same, self.lead)
-        fields = np.arange(levels.shape[1])
-        return np.where(levels < 0, 0.0, self.weights[fields, levels])
+        if levels.shape[1] != len(self.weights):
+            raise ValueError(
+                f"the guess has weights of {len(self.weights) - 1} fields, but "
+                f"{levels.shape[1] - 1} are compared."
+            )
+        return np.where(levels < 0, 0.0, self.weights[np.arange(levels.shape[1]), levels])
 
-    def probabilities(self, vectors: np.ndarray) -> np.ndarray:
+    def agreement(self, levels: np.ndarray) -> np.ndarray:
+        """Return the sum of the weights of each pair, field by field."""
+        total = np.zeros(len(levels))
+        for field, weights in enumerate(self.weights):
+            total += np.append(weights, 0.0)[levels[:, field]]  # level −1 is the last
+        return total
+
+    @property
+    def lowest(self) -> float:
+        """The lowest agreement that a pair can have."""
+        return float(np.minimum(self.weights.min(axis=1), 0.0).sum())
+
+    def log_odds(self, levels: np.ndarray) -> np.ndarray:
+        """Return the log odds of matches."""
+        return self.agreement(levels) + np.log(self.share / (1 - self.share))
+
+    def probabilities(self, levels: np.ndarray) -> np.ndarray:
         """Return the probabilities of matches."""
-        from scipy.special import expit, logit
+        from scipy.special import expit
 
-        return expit(logit(self.share) + self.log_odds(vectors).sum(axis=1))
+        return expit(self.log_odds(levels))
 
 
-def fit_guess(vectors: np.ndarray, names: list[tuple[str, str]], kinds: dict[str, str]) -> Guess:
-    """Estimate weights and the share of matches by EM, which starts from leads."""
-    column = {name: place for place, name in enumerate(names)}
-    similar = np.array([column[field, _COMPARED[kind]] for field, kind in kinds.items()])
-    same = np.array([column[field, "same"] for field in kinds])
-    lead = column[_LEAD]
-    levels = _levels(vectors, similar, same, lead)
-    p = np.where(vectors[:, lead] > 0, _START[1], _START[0])
-    fields = np.arange(levels.shape[1])
-    weights, share = np.zeros((len(fields), 4)), 0.5
+class LevelColumns:
+    """The features that levels of agreement are read from.
+
+    Parameters
+    ----------
+    names : list of (field, title), of all features
+    kinds : dict of field to kind
+    """
+
+    def __init__(self, names: list[tuple[str, str]], kinds: dict[str, str]) -> None:
+        column = {name: place for place, name in enumerate(names)}
+        self._similar = [column[field, _COMPARED[kind]] for field, kind in kinds.items()]
+        self._same = [column[field, "same"] for field in kinds]
+        self._lead = column[_LEAD]
+
+    def levels(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the level of agreement of each field and the lead; −1 for a missing value."""
+        values = vectors[:, self._similar]
+        levels = np.digitize(values, _CUTS)
+        levels[vectors[:, self._same] == 1] = _N_LEVELS - 1
+        levels[np.isnan(values)] = -1
+        lead = np.digitize(np.nan_to_num(vectors[:, self._lead]), _LEAD_CUTS)
+        return np.column_stack([levels, lead]).astype(np.int8)
+
+
+def fit_guess(levels: np.ndarray) -> Guess:
+    """Estimate weights and the share of matches by EM, which starts from the leads.
+
+    Pairs with the same levels are counted together. Some pairs keep the probabilities of the
+    start: of a few candidates, EM alone would soon take all for non-matches.
+    """
+    patterns, n_pairs = _patterns(levels)
+    p = np.where(patterns[:, -1] >= np.searchsorted(_LEAD_CUTS, 0.0, "right"), *_START[::-1])
+    start, kept = p, _N_PRIOR / (_N_PRIOR + n_pairs.sum())
+    fields = range(patterns.shape[1])
+    guess = Guess(np.zeros((len(fields), _N_LEVELS)), 0.5)
     for _ in range(_ITERATIONS):
-        weights = np.stack([_rising_weights(levels[:, f], p) for f in fields])
-        share = float(np.clip(p.mean(), 1e-6, 1 - 1e-6))
-        guess = Guess(similar, same, lead, weights, share)
-        before, p = p, guess.probabilities(vectors)
+        matches = (kept * start + (1 - kept) * p) * n_pairs
+        weights = np.stack([_rising_weights(patterns[:, f], matches, n_pairs) for f in fields])
+        share = float(np.clip(matches.sum() / max(1, n_pairs.sum()), 1e-6, 1 - 1e-6))
+        guess = Guess(weights, share)
+        before, p = p, guess.probabilities(patterns)
         if np.abs(p - before).max(initial=0.0) <= _TOLERANCE:
             break
-    return Guess(similar, same, lead, weights, share)
+    return guess
 
 
-def _levels(vectors: np.ndarray, similar: np.ndarray, same: np.ndarray, lead: int) -> np.ndarray:
-    """Return the level of agreement of each field and the lead; −1 where a value is missing."""
-    values = vectors[:, similar]
-    levels = np.digitize(values, _CUTS)
-    levels[vectors[:, same] == 1] = 3
-    levels[np.isnan(values)] = -1
-    return np.column_stack([levels, np.digitize(vectors[:, lead], _LEAD_CUTS)])
+def _patterns(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different rows of levels, and how often each occurs."""
+    if levels.shape[1] > _MAX_FIELDS_IN_KEY:
+        return np.unique(levels, axis=0, return_counts=True)
+    keys = np.zeros(len(levels), dtype=np.int64)
+    for field in range(levels.shape[1]):
+        keys = keys * (_N_LEVELS + 1) + (levels[:, field] + 1)
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    return levels[first], counts
 
 
-def _rising_weights(levels: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _rising_weights(levels: np.ndarray, matches: np.ndarray, n_pairs: np.ndarray) -> np.ndarray:
     """Return log m/u of the levels of one field, which do not fall from level to level."""
-    from sklearn.isotonic import IsotonicRegression
+    from sklearn.isotonic import isotonic_regression
 
     known = levels >= 0
-    m = np.bincount(levels[known], weights=p[known], minlength=4) + _SMOOTHING
-    u = np.bincount(levels[known], weights=1 - p[known], minlength=4) + _SMOOTHING
-    weights = np.log(m / m.sum()) - np.log(u / u.sum())
-    return IsotonicRegression().fit_transform(np.arange(4), weights, sample_weight=m + u)
+    n = np.bincount(levels[known], weights=n_pairs[known], minlength=_N_LEVELS)
+    m = np.bincount(levels[known], weights=matches[known], minlength=_N_LEVELS)
+    of_matches, of_others = m + _SMOOTHING, n - m + _SMOOTHING
+    weights = np.log(of_matches / of_matches.sum()) - np.log(of_others / of_others.sum())
+    sizes = of_matches + of_others
+    rising: np.ndarray = isotonic_regression(weights, sample_weight=sizes)
+    return rising

@@ -7,6 +7,7 @@ import numpy as np
 
 from likewise.matching._candidates import Candidates
 from likewise.matching._records import Records, id_text
+from likewise.matching._vectors import Comparison
 from likewise.tables import as_frame
 
 _MIN_TO_JUDGE = 10  # matches and non-matches
@@ -35,8 +36,9 @@ class Labels:
 
     def part(self, which: np.ndarray) -> "Labels":
         """Return some of the labels."""
-        pairs = Candidates(self.pairs.left[which], self.pairs.right[which])
-        return Labels(pairs, self.is_match[which], self.judging[which], self.asked[which])
+        return Labels(
+            self.pairs[which], self.is_match[which], self.judging[which], self.asked[which]
+        )
 
     def __len__(self) -> int:
         return len(self.is_match)
@@ -210,17 +212,18 @@ def contradictions(labels: Labels, left: Records, right: Records | None) -> list
     ]
 
 
-def names_the_answer(
-    vectors: np.ndarray, is_match: np.ndarray, names: list[tuple[str, str]]
-) -> list[str]:
+def names_the_answer(comparison: Comparison, labels: Labels) -> list[str]:
     """Return sentences on fields that are equal in all labeled matches and in no non-match."""
-    if min(is_match.sum(), (~is_match).sum()) < _MIN_TO_JUDGE:
+    if labels.are_few:
         return []
-    return [
-        f"{field} is equal in all labeled matches and in no non-match: if it names the answer, "
-        "leave it out."
-        for column, (field, title) in enumerate(names)
-        if title == "same"
-        and (vectors[is_match, column] == 1).all()
-        and not (vectors[~is_match, column] == 1).any()
-    ]
+    named = []
+    for field in comparison.kinds:
+        left, right = comparison.left.columns[field], comparison.right.columns[field]
+        rows = zip(labels.pairs.left.tolist(), labels.pairs.right.tolist(), strict=True)
+        same = np.array([left[a] == right[b] != "" for a, b in rows])
+        if same[labels.is_match].all() and not same[~labels.is_match].any():
+            named.append(
+                f"{field} is equal in all labeled matches and in no non-match: if it names the "
+                "answer, leave it out."
+            )
+    return named

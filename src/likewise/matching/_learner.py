@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise._threads import slices
+from likewise import kernels
 from likewise._validation import check_choice
 
 LEARNERS = ("auto", "logistic", "forest")
 _C = 0.1
 _TREES = 100
+_MIN_LEAF = 2  # rows
 _MISSING = -1.0  # a missing feature in the forest
-_ROWS_AT_A_TIME = 4096
 FOLDS = 5
 
 
@@ -31,7 +31,6 @@ class PairLearner:
     feature, left, right : (n_nodes,) int64 arrays
     threshold, share : (n_nodes,) arrays
         Nodes of all trees; a leaf is its own child, and has a share of matches.
-    depth : int
     """
 
     kind: str
@@ -45,7 +44,6 @@ class PairLearner:
     right: np.ndarray
     threshold: np.ndarray
     share: np.ndarray
-    depth: int
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", LEARNERS)
@@ -56,8 +54,12 @@ class PairLearner:
                 raise ValueError(f"{name} must be numbers from 0 to {bound - 1}.")
         same_length = {len(a) for a in (self.left, self.right, self.threshold, self.share)} == {n}
         same_width = len(self.mean) == len(self.scale) == len(self.coef)
-        if not (same_length and same_width and len(self.roots) and 0 <= self.depth <= n):
+        if not (same_length and same_width and len(self.roots)):
             raise ValueError("the arrays of the learner must belong together.")
+        own = np.arange(n)
+        ends = (self.left == own) & (self.right == own)
+        if not (ends | ((self.left > own) & (self.right > own))).all():
+            raise ValueError("a node must be a leaf or come before both of its children.")
 
     def probabilities(self, vectors: np.ndarray) -> np.ndarray:
         """Return uncalibrated probabilities of matches."""
@@ -79,34 +81,49 @@ class PairLearner:
 
     def forest(self, vectors: np.ndarray) -> np.ndarray:
         """Return the mean share of matches in the leaves of the trees."""
+        if vectors.shape[1] != len(self.coef):
+            raise ValueError(
+                f"the learner has {len(self.coef)} features, but {vectors.shape[1]} were given."
+            )
         shares = np.empty(len(vectors))
-        for part in slices(len(vectors), _ROWS_AT_A_TIME):
-            filled = _filled(vectors[part])
-            rows = np.arange(len(filled))[:, None]
-            nodes = np.broadcast_to(self.roots, (len(filled), len(self.roots)))
-            for _ in range(self.depth):
-                smaller = filled[rows, self.feature[nodes]] <= self.threshold[nodes]
-                nodes = np.where(smaller, self.left[nodes], self.right[nodes])
-            shares[part] = self.share[nodes].mean(axis=1)
+        nodes = self.feature, self.threshold, self.left, self.right, self.share
+        kernels.forest_means(_filled(vectors), self.roots, *nodes, shares)
         return shares
 
 
+class LabeledVectors(NamedTuple):
+    """Comparison vectors with labels and weights."""
+
+    vectors: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+
+    def after(self, vectors: np.ndarray, labels: np.ndarray) -> "LabeledVectors":
+        """Return other labeled vectors of weight 1, followed by these."""
+        return LabeledVectors(
+            np.concatenate([vectors, self.vectors]),
+            np.concatenate([labels, self.labels]),
+            np.concatenate([np.ones(len(labels)), self.weights]),
+        )
+
+
 def fit_learner(
-    vectors: np.ndarray, labels: np.ndarray, kind: str, random_state: int
+    vectors: np.ndarray, labels: np.ndarray, weights: np.ndarray, kind: str, random_state: int
 ) -> PairLearner:
-    """Learn from labeled comparison vectors."""
+    """Learn from labeled and weighted comparison vectors."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
 
+    vectors = np.asarray(vectors, dtype=np.float64)
     present = ~np.isnan(vectors)
     n = np.maximum(present.sum(axis=0), 1)
     mean = np.where(present, vectors, 0.0).sum(axis=0) / n
     centered = np.where(present, vectors - mean, 0.0)
     scale = np.sqrt((centered**2).mean(axis=0))
     scale[scale < 1e-12] = 1.0
-    logistic = LogisticRegression(C=_C, max_iter=1000).fit(centered / scale, labels)
-    forest = RandomForestClassifier(_TREES, random_state=random_state)
-    forest.fit(_filled(vectors), labels)
+    logistic = LogisticRegression(C=_C, max_iter=1000).fit(centered / scale, labels, weights)
+    forest = RandomForestClassifier(_TREES, min_samples_leaf=_MIN_LEAF, random_state=random_state)
+    forest.fit(_filled(vectors), labels, weights)
     return PairLearner(
         kind,
         mean,
@@ -126,7 +143,6 @@ class _Nodes(NamedTuple):
     right: np.ndarray
     threshold: np.ndarray
     share: np.ndarray
-    depth: int
 
 
 def _nodes(trees: list[Any]) -> _Nodes:
@@ -148,14 +164,17 @@ def _nodes(trees: list[Any]) -> _Nodes:
         children("children_right"),
         np.concatenate([tree.threshold for tree in trees]),
         values[:, 1] / values.sum(axis=1),
-        max(int(tree.max_depth) for tree in trees),
     )
 
 
 def out_of_fold(
-    vectors: np.ndarray, labels: np.ndarray, kind: str, random_state: int
+    vectors: np.ndarray,
+    labels: np.ndarray,
+    prior: LabeledVectors,
+    kind: str,
+    random_state: int,
 ) -> np.ndarray | None:
-    """Return probabilities of labeled pairs by learners of the other pairs.
+    """Return probabilities of labeled pairs by learners of the other pairs and the prior ones.
 
     None where there are fewer than two matches or non-matches.
     """
@@ -167,7 +186,7 @@ def out_of_fold(
     found = np.empty(len(labels))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
     for train, test in folds.split(vectors, labels):
-        learner = fit_learner(vectors[train], labels[train], kind, random_state)
+        learner = fit_learner(*prior.after(vectors[train], labels[train]), kind, random_state)
         found[test] = learner.probabilities(vectors[test])
     return found
 

@@ -10,10 +10,15 @@ from sklearn.exceptions import NotFittedError
 
 from likewise._files import fields
 from likewise._validation import check_whole_number
-from likewise.matching._calibration import choose_threshold, forecast
+from likewise.matching._calibration import (
+    choose_threshold,
+    forecast,
+    offset_for_share,
+    probability,
+)
 from likewise.matching._candidates import Candidates
 from likewise.matching._decision import Decision, decide
-from likewise.matching._explanation import PairExplanation, explain_pair
+from likewise.matching._explanation import PairExplanation, explain_pair, field_weights
 from likewise.matching._labels import (
     NO_LABELS,
     Labels,
@@ -24,7 +29,7 @@ from likewise.matching._labels import (
     read_labels,
     read_pairs,
 )
-from likewise.matching._model import PairModel, guessed_model, learned_model
+from likewise.matching._model import PairModel, PairScores, learned_model
 from likewise.matching._parameters import check_parameters
 from likewise.matching._questions import choose_questions, judged, plausible_share
 from likewise.matching._records import (
@@ -80,8 +85,8 @@ class Matcher(BaseEstimator):
     forecast_ : dict
         Expected ``precision``, ``recall`` and ``f1`` among the candidates.
     judged_ : dict or None
-        ``precision``, ``recall`` and ``share`` from the judging answers, each with the ends of its
-        95 % interval, and their number ``n``.
+        ``precision``, ``recall``, ``f1`` and ``share`` from the judging answers, each with the ends
+        of its 95 % interval, and their number ``n``.
     similarity_ : Bilinear
         Weighted cosines of the rows of `transform`, for search in any index.
     sentences_ : list of str
@@ -204,10 +209,10 @@ class Matcher(BaseEstimator):
         chosen = choose_questions(
             n,
             len(tables.asked),
+            sum(key not in tables.asked for key in labeled),
             np.isin(keys, [*tables.asked, *labeled]),
-            # Answers hold for all candidates as they are, however few they are.
-            self.model_.probabilities(tables.vectors, 0.0 if self.model_.asked else self.offset_),
-            tables.comparison.appeal(tables.vectors),
+            self._scores.uncertainty,
+            tables.compared.appeal,
             np.random.default_rng([self.random_state, len(tables.asked)]),
             guessing=self.model_.is_guess,
         )
@@ -215,7 +220,7 @@ class Matcher(BaseEstimator):
         self._tables = replace(tables, asked={**tables.asked, **asked})
         places = np.array([place for place, _ in chosen], dtype=np.int64)
         judges = [int(judges) for _, judges in chosen]
-        return tables.as_frame({**tables.ids(tables.candidates, places), "judge": judges})
+        return tables.as_frame({**tables.ids(tables.candidates[places]), "judge": judges})
 
     def match(self, left: Any, right: Any = None, candidates: Any = None) -> MatchReport:
         """Decide which candidates match, in the tables of `fit` or in others with these fields.
@@ -226,16 +231,26 @@ class Matcher(BaseEstimator):
         candidates : frame or list of tuples, optional
             ``left_id`` and ``right_id`` of the pairs to compare. By default the `k` nearest.
         """
-        tables = self._compared(left, right)
-        pairs, vectors = tables.candidates, tables.vectors
-        offset = self._offset(tables)
-        if candidates is not None:
+        tables, model = self._compared(left, right), self.model_
+        if candidates is None:
+            pairs, scores = tables.candidates, self._scores_of(tables)
+            offset = self._offset(tables)
+        else:
             pairs = read_pairs(candidates, *tables.sides, name="candidates")[0]
-            vectors = tables.comparison.vectors(pairs)
-            offset = self.model_.offset(vectors)
-        p = self.model_.probabilities(vectors, offset)
+            scores = model.scores(tables, tables.comparison.compare(pairs))
+            offset = model.offset(scores)
+        p = probability(model.log_odds(scores) + offset)
         decision = self._decide(tables, pairs, p, self._threshold(p))
-        return make_report(tables, pairs, p, decision, self.sentences_[1:])
+        own = candidates is None and len(tables.judges) > 0
+        return make_report(
+            tables,
+            pairs,
+            p,
+            decision,
+            self.sentences_[1:],
+            field_weights(model, tables),
+            self.judged_ if own else None,
+        )
 
     def predict_proba(self, left: Any, right: Any, pairs: Any) -> np.ndarray:
         """Return the probability of each pair, calibrated to the share among all candidates.
@@ -247,7 +262,7 @@ class Matcher(BaseEstimator):
         """
         tables = self._compared(left, right)
         wanted = read_pairs(pairs, *tables.sides)[0]
-        return self.model_.probabilities(tables.comparison.vectors(wanted), self._offset(tables))
+        return probability(self._log_odds(tables, wanted) + self._offset(tables))
 
     def explain(self, a: Any, b: Any) -> PairExplanation:
         """Explain the probability of two records, field by field.
@@ -258,17 +273,8 @@ class Matcher(BaseEstimator):
         """
         tables = getattr(self, "_last", None) or self._fitted_tables("explain")
         pair = read_pairs([(a, b)], *tables.sides)[0]
-        comparison = tables.comparison
-        vector = comparison.vectors(pair)
-        values = {
-            name: (
-                comparison.left.shown[name][pair.left[0]],
-                comparison.right.shown[name][pair.right[0]],
-            )
-            for name in self.fields_
-        }
-        p = float(self.model_.probabilities(vector, self._offset(tables))[0])
-        return explain_pair(self.model_.learner, vector, comparison.names, values, p)
+        p = float(probability(self._log_odds(tables, pair) + self._offset(tables))[0])
+        return explain_pair(self.model_, tables, pair, p)
 
     def transform(self, table: Any) -> Any:
         """Return the rows of a table that `similarity_` compares, as a CSR array."""
@@ -286,33 +292,38 @@ class Matcher(BaseEstimator):
     def _learn(self) -> None:
         """Fit to the labels of the tables, or guess while these are not of both kinds."""
         tables, labels = self._tables, self._tables.learned
-        names = tables.comparison.names
         self.candidates_, self.fingerprint_ = tables.candidates, tables.fingerprint
         self.sentences_ = [tables.sentence(len(tables.candidates))]
-        vectors, p, share = tables.vectors, np.empty(0), None
-        if labels.are_few:
-            self.model_ = guessed_model(vectors, names, self.fields_)
-            share, p = self.model_.calibration.share, self.model_.probabilities(vectors)
+        guess = tables.compared.guess
         if labels.n_matches and labels.n_others:
-            vectors, p = tables.comparison.vectors(labels.pairs), labels.is_match.astype(float)
-            self._note_labels(labels, vectors)
+            self._note_labels(labels)
             settings = self.learner, self.random_state
-            self.model_ = learned_model(vectors, labels, *settings, share)
+            self.model_ = learned_model(guess, tables, labels, *settings)
+            learned_from = labels.pairs, labels.is_match.astype(float)
         else:
             self.sentences_.append("No labels: this is a guess. 30 answers would improve it.")
-        self.similarity_, self.letters_ = search_similarity(tables.comparison, vectors, p)
+            self.model_ = PairModel(guess)
+            learned_from = tables.candidates, guess.probabilities(tables.compared.levels)
+        self.similarity_, self.letters_ = search_similarity(tables.comparison, *learned_from)
+        self._scores = self.model_.scores(tables, tables.compared)
         self._publish(tables, self.model_)
 
-    def _note_labels(self, labels: Labels, vectors: np.ndarray) -> None:
+    def _note_labels(self, labels: Labels) -> None:
         """Note how many labels there are; warn of contradictions and telltale fields."""
         self.sentences_.append(
             f"Learned from {labels.n_matches} matches and {labels.n_others} non-matches"
             f"{': too few to judge' if labels.are_few else ''}."
         )
-        names = self._tables.comparison.names
+        if not labels.were_asked:  # answers are candidates by design
+            tables = self._tables
+            matches = tables.keys(labels.part(labels.is_match).pairs)
+            n_found = int(np.isin(matches, tables.keys(tables.candidates)).sum())
+            self.sentences_.append(
+                f"{n_found} of {len(matches)} labeled matches are among the candidates."
+            )
         found = [
             *contradictions(labels, *self._tables.sides),
-            *names_the_answer(vectors, labels.is_match, names),
+            *names_the_answer(self._tables.comparison, labels),
         ]
         for sentence in found:
             self.sentences_.append(sentence)
@@ -321,17 +332,18 @@ class Matcher(BaseEstimator):
     def _publish(self, tables: ComparedTables, model: PairModel) -> None:
         """Set share, threshold and forecast, and judge the decisions."""
         judges = tables.judges
-        self.offset_ = model.offset(tables.vectors)
-        p = model.probabilities(tables.vectors, self.offset_)
-        self.share_ = float(p.mean())
+        log_odds = model.log_odds(self._scores)
+        self.offset_ = model.offset(self._scores)
+        p = probability(log_odds + self.offset_)
+        self.share_ = float(p.mean()) if len(p) else 0.0
         if len(judges):
             answers = judged(judges, np.zeros(len(judges), dtype=bool))
             replaced = plausible_share(self.share_, answers)
             if replaced is not None:
                 self.share_, sentence = replaced
                 self.sentences_.append(sentence)
-                self.offset_ = model.offset(tables.vectors, self.share_)
-                p = model.probabilities(tables.vectors, self.offset_)
+                self.offset_ = offset_for_share(log_odds, self.share_)
+                p = probability(log_odds + self.offset_)
         self.threshold_ = self._threshold(p)
         self.forecast_ = forecast(p, self.threshold_)._asdict()
         self.judged_ = None
@@ -344,7 +356,19 @@ class Matcher(BaseEstimator):
         """Return the offset of log odds for the candidates of tables."""
         if tables.fingerprint == self.fingerprint_:
             return float(self.offset_)
-        return self.model_.offset(tables.vectors)
+        return self.model_.offset(self._scores_of(tables))
+
+    def _scores_of(self, tables: ComparedTables) -> PairScores:
+        """Return the scores of the candidates of tables; those of `fit` are kept."""
+        own = getattr(self, "_tables", None)
+        if own is not None and own.fingerprint == tables.fingerprint:
+            return self._scores
+        return self.model_.scores(tables, tables.compared)
+
+    def _log_odds(self, tables: ComparedTables, pairs: Candidates) -> np.ndarray:
+        """Return the log odds of pairs, for the share of matches among the labels."""
+        compared = tables.comparison.compare(pairs)
+        return self.model_.log_odds(self.model_.scores(tables, compared))
 
     def _threshold(self, p: np.ndarray) -> float:
         if self.threshold != "f1":

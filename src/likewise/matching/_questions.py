@@ -16,8 +16,9 @@ _TOP_SHARE = 0.05
 def choose_questions(
     n: int,
     asked: int,
+    labeled: int,
     known: np.ndarray,
-    p: np.ndarray,
+    uncertainty: np.ndarray,
     appeal: np.ndarray,
     rng: np.random.Generator,
     *,
@@ -26,34 +27,37 @@ def choose_questions(
     """Return candidates to ask about, and whether each is a judging question.
 
     Every fifth question is drawn at random from the candidates and judges. The first ten others
-    are, in turn, of the top twentieth by `appeal` and random; then the most uncertain come.
+    are, in turn, of the top twentieth by `appeal` and random; then the most uncertain come. Labels
+    that were given take the place of first questions.
 
     Parameters
     ----------
     n : int
     asked : int
         Questions asked before.
+    labeled : int
+        Pairs that were labeled without being asked.
     known : (n_candidates,) bool array
         Candidates that were asked or labeled before.
-    p : (n_candidates,) probabilities
+    uncertainty : (n_candidates,) array
     appeal : (n_candidates,) similarity plus lead
     rng : numpy Generator
     guessing : bool
         Whether labels of both kinds are still lacking; then top and random pairs go on.
     """
     open_ = ~known
-    order = rng.permutation(len(p))
+    order = rng.permutation(len(known))
     randoms = _taken(order, open_)
-    top = np.argsort(-appeal, kind="stable")[: max(1, int(_TOP_SHARE * len(p)))]
+    top = np.argsort(-appeal, kind="stable")[: max(1, int(_TOP_SHARE * len(known)))]
     tops = _taken(rng.permutation(top), open_)
-    uncertain = _taken(np.argsort(np.abs(p - 0.5), kind="stable"), open_)
+    uncertain = _taken(np.argsort(-uncertainty, kind="stable"), open_)
     chosen = []
     for number in range(asked, asked + min(n, int(open_.sum()))):
         judges = number % _JUDGES_EVERY == _JUDGES_EVERY - 1
         n_learned = number - number // _JUDGES_EVERY
         if judges:
             place = next(randoms, None)
-        elif guessing or n_learned < _FIRST:
+        elif guessing or labeled + n_learned < _FIRST:
             place = next(tops if n_learned % 2 == 0 else randoms, None)
         else:
             place = next(uncertain, None)
@@ -82,11 +86,14 @@ def plausible_share(estimated: float, answers: dict[str, Any]) -> tuple[float, s
 
 def _taken(order: np.ndarray, open_: np.ndarray) -> Iterator[int]:
     """Yield the candidates of an order that are still open when their turn comes."""
-    return (place for place in order.tolist() if open_[place])
+    return (place for place in order if open_[place])
 
 
 def judged(labels: Labels, decided: np.ndarray) -> dict[str, Any]:
-    """Return precision and recall on judging answers, each with its 95 % interval.
+    """Return precision, recall and F1 on judging answers, each with its 95 % interval.
+
+    F1 is 2J / (1 + J), where J is the share of true matches among the pairs that are decided, or
+    matches, or both; the interval of J gives that of F1.
 
     Parameters
     ----------
@@ -97,9 +104,12 @@ def judged(labels: Labels, decided: np.ndarray) -> dict[str, Any]:
     """
     found = int((decided & labels.is_match).sum())
     n_decided, n_matches, n = int(decided.sum()), labels.n_matches, len(labels)
+    n_either = n_decided + n_matches - found
+    shares = (found / n_either if n_either else None, *interval(found, n_either))
     return {
         "n": n,
         "precision": (found / n_decided if n_decided else None, *interval(found, n_decided)),
         "recall": (found / n_matches if n_matches else None, *interval(found, n_matches)),
+        "f1": tuple(None if j is None else 2 * j / (1 + j) for j in shares),
         "share": (n_matches / n if n else None, *interval(n_matches, n)),
     }

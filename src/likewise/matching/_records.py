@@ -1,15 +1,17 @@
 """Records: normalized values of the fields that two tables share, and the kinds of these fields."""
 
-import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from likewise._validation import did_you_mean, unknown_name
+from likewise.matching._words import words
 from likewise.tables import as_frame
 
 ID = "id"
@@ -23,7 +25,44 @@ _WORDS_OF_A_TEXT = 3
 _LISTED = 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The values of one field; each different text is kept once.
+
+    Attributes
+    ----------
+    texts : list of str or None
+        Different values as they stand in the table; None is missing.
+    values : list of str
+        The same, normalized; "" is missing.
+    codes : (n_records,) int32 array
+        Place of each record's value in both lists.
+    """
+
+    texts: list[str | None]
+    values: list[str]
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Sequence[str | None]) -> "Column":
+        """Return the column of these texts."""
+        place: dict[str | None, int] = {}
+        codes = np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int32)
+        return cls(list(place), [normalized(text) for text in place], codes)
+
+    def __getitem__(self, row: int) -> str:
+        """Return the normalized value of a record."""
+        return self.values[self.codes[row]]
+
+    def __iter__(self) -> Iterator[str]:
+        return (self.values[code] for code in self.codes.tolist())
+
+    def shown(self, row: int) -> str | None:
+        """Return the value of a record as it stands in the table."""
+        return self.texts[self.codes[row]]
+
+
+@dataclass(frozen=True, eq=False)
 class Records:
     """The records of one table.
 
@@ -31,15 +70,11 @@ class Records:
     ----------
     ids : list
         As in the table; row numbers where it has no column ``id``.
-    values : dict of lists of str
-        Normalized values of each field; "" is missing.
-    shown : dict of lists
-        The values as they stand in the table, for explanations and questions.
+    columns : dict of Column
     """
 
-    ids: list[Any]
-    values: dict[str, list[str]]
-    shown: dict[str, list[str | None]]
+    ids: Sequence[Any]
+    columns: dict[str, Column]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -47,7 +82,7 @@ class Records:
     @cached_property
     def whole(self) -> list[str]:
         """Values of each record, joined."""
-        return [" ".join(filter(None, row)) for row in zip(*self.values.values(), strict=True)]
+        return [" ".join(filter(None, row)) for row in zip(*self.columns.values(), strict=True)]
 
     @cached_property
     def rows(self) -> dict[str, int]:
@@ -104,7 +139,15 @@ def read_records(table: Any, fields: Sequence[str], name: str) -> Records:
         if field not in frame.names:
             hint = did_you_mean(field, frame.names)
             raise ValueError(f"{name} has no column {field!r}, which is compared.{hint}")
-    ids = frame.values(ID) if ID in frame.names else list(range(len(frame)))
+    ids = frame.values(ID) if ID in frame.names else range(len(frame))
+    _check_ids(ids, name)
+    return Records(ids, {field: Column.of(frame.texts(field)) for field in fields})
+
+
+def _check_ids(ids: Sequence[Any], name: str) -> None:
+    """Refuse missing and repeated ids."""
+    if isinstance(ids, range):
+        return
     seen: dict[str, int] = {}
     for row, value in enumerate(ids):
         if value is None:
@@ -114,9 +157,6 @@ def read_records(table: Any, fields: Sequence[str], name: str) -> Records:
             raise ValueError(
                 f"{name} has the {ID} {value!r} in rows {first} and {row}; ids must differ."
             )
-    shown = {field: frame.texts(field) for field in fields}
-    values = {field: [normalized(text) for text in texts] for field, texts in shown.items()}
-    return Records(ids, values, shown)
 
 
 def _frame(table: Any, name: str) -> Any:
@@ -131,8 +171,15 @@ def fingerprint(left: Records, right: Records | None) -> str:
     """Return a digest of the ids and values of both tables."""
     digest = sha256()
     for records in (left, right):
-        columns = None if records is None else [list(map(id_text, records.ids)), records.values]
-        digest.update(json.dumps(columns).encode())
+        if records is None:
+            digest.update(b"one table")
+            continue
+        for name in records.ids:
+            digest.update(id_text(name).encode() + b"\x1f")
+        for field, column in records.columns.items():
+            digest.update(f"\x1e{field}\x1f".encode())
+            for value in column:
+                digest.update(value.encode() + b"\x1f")
     return digest.hexdigest()
 
 
@@ -162,19 +209,22 @@ def kinds_of(left: Records, right: Records, wanted: Any) -> dict[str, str]:
     """Return the kind of each field: as wanted, or from the values of both tables."""
     given = wanted if isinstance(wanted, Mapping) else {}
     return {
-        name: given.get(name) or _kind([*left.values[name], *right.values[name]])
-        for name in left.values
+        name: given.get(name) or _kind(left.columns[name], right.columns[name])
+        for name in left.columns
     }
 
 
-def _kind(values: list[str]) -> str:
-    present = [value for value in values if value]
-    if not present:
-        return "string"
-    if sum(number(value) is not None for value in present) > _SHARE_OF_NUMBERS * len(present):
+def _kind(*columns: Column) -> str:
+    n_present = n_numbers = n_words = 0
+    for column in columns:
+        for value, n in zip(column.values, np.bincount(column.codes).tolist(), strict=True):
+            if value:
+                n_present += n
+                n_numbers += n * (number(value) is not None)
+                n_words += n * len(words(value))
+    if n_numbers > _SHARE_OF_NUMBERS * n_present:
         return "number"
-    n_words = sum(len(value.split()) for value in present)
-    return "text" if n_words > _WORDS_OF_A_TEXT * len(present) else "string"
+    return "text" if n_words > _WORDS_OF_A_TEXT * n_present else "string"
 
 
 def _listed(names: list[str]) -> str:

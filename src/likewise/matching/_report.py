@@ -1,14 +1,38 @@
 """The result of matching: pairs, clusters, and what is expected of them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from likewise.matching._calibration import forecast
+from likewise.matching._calibration import forecast, interval
 from likewise.matching._candidates import Candidates
 from likewise.matching._decision import Decision, falling, membership
 from likewise.matching._tables import ComparedTables
+
+_RANGES = 5  # of probabilities that answers judge
+
+
+class Reliability(NamedTuple):
+    """The answers that judge a range of probabilities.
+
+    Attributes
+    ----------
+    bounds : (float, float)
+        Of the range.
+    n : int
+        Number of answers.
+    predicted, share : float
+        Mean probability, and share of matches.
+    interval : (float, float)
+        95 % interval of the share.
+    """
+
+    bounds: tuple[float, float]
+    n: int
+    predicted: float
+    share: float
+    interval: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +56,13 @@ class MatchReport:
     n_decided : int
         Number of pairs that are decided as matches.
     sentences : tuple of str
+    weights : dict
+        Weight of each field: the standard deviation of its log odds over the candidates, by the
+        logistic regression or, without labels, by the guess. ``*`` is the whole record.
+    judged : dict or None
+        ``judged_`` of the matcher, for the tables of `fit`.
+    reliability : tuple of Reliability
+        Of the judging answers, by range of probability; empty without any.
     """
 
     pairs: Any
@@ -41,6 +72,9 @@ class MatchReport:
     forecast: dict[str, float]
     n_decided: int
     sentences: tuple[str, ...]
+    weights: dict[str, float]
+    judged: dict[str, Any] | None = None
+    reliability: tuple[Reliability, ...] = ()
 
     def __repr__(self) -> str:
         n = len(self.pairs)
@@ -56,12 +90,14 @@ def make_report(
     p: np.ndarray,
     decision: Decision,
     sentences: list[str],
+    weights: dict[str, float],
+    judged: dict[str, Any] | None,
 ) -> MatchReport:
     """Return pairs and clusters as frames, with what is expected of them."""
     order = falling(pairs, p)
     listed = tables.as_frame(
         {
-            **tables.ids(pairs, order),
+            **tables.ids(pairs[order]),
             "probability": p[order],
             "decided": decision.is_match[order],
         }
@@ -75,6 +111,7 @@ def make_report(
         f"{n} pairs are decided as matches, at a probability of {decision.threshold:.3f} or more; "
         f"expected: {expects}.",
     )
+    share = float(p.mean()) if len(p) else 0.0
     clusters = None
     if decision.clusters is not None:
         means = membership(pairs, p, decision.clusters).tolist()
@@ -85,4 +122,27 @@ def make_report(
                 "probability": [None if mean != mean else mean for mean in means],
             }
         )
-    return MatchReport(listed, clusters, decision.threshold, float(p.mean()), expected, n, told)
+    reliability = () if judged is None else _reliability(tables, pairs, p)
+    return MatchReport(
+        listed, clusters, decision.threshold, share, expected, n, told, weights, judged, reliability
+    )
+
+
+def _reliability(
+    tables: ComparedTables, pairs: Candidates, p: np.ndarray
+) -> tuple[Reliability, ...]:
+    """Return the shares of matches among the judging answers, by range of probability."""
+    keys, judges = tables.keys(pairs), tables.judges
+    asked = tables.keys(judges.pairs)
+    order = np.argsort(keys)
+    place = order[np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)]
+    known = keys[place] == asked
+    predicted, is_match = p[place[known]], judges.is_match[known]
+    ranges = np.minimum((predicted * _RANGES).astype(int), _RANGES - 1)
+    found = []
+    for r in np.unique(ranges).tolist():
+        inside = is_match[ranges == r]
+        mean, ends = float(predicted[ranges == r].mean()), interval(int(inside.sum()), len(inside))
+        bounds = r / _RANGES, (r + 1) / _RANGES
+        found.append(Reliability(bounds, len(inside), mean, float(inside.mean()), ends))
+    return tuple(found)

@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 
+from likewise.matching._candidates import Candidates
 from likewise.matching._records import WHOLE, Records
 from likewise.matching._vectors import Comparison
-from likewise.matching._words import TfIdf, count_rows, pieces
+from likewise.matching._words import count_pieces, letters_piece, piece_letters, tfidf
 from likewise.similarities import Bilinear
 
 Letters = dict[str, dict[str, np.ndarray]]
 _RIDGE = 0.1
+_N_PAIRS = 100_000  # that weights are learned from
 
 
 def search_weights(cosines: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -41,15 +43,29 @@ def search_weights(cosines: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def search_similarity(
-    comparison: Comparison, vectors: np.ndarray, p: np.ndarray
+    comparison: Comparison, pairs: Candidates, p: np.ndarray
 ) -> tuple[Bilinear, Letters]:
-    """Return the similarity, and the encodings of the rows that it compares."""
-    columns = [c for c, (_, title) in enumerate(comparison.names) if title == "letters"]
-    weights = search_weights(np.nan_to_num(vectors[:, columns]), p)
-    fields = [comparison.names[column][0] for column in columns]
-    tfidfs = [comparison.letters(field).tfidf for field in fields]
-    W = np.concatenate([np.full(len(t.idf), w) for t, w in zip(tfidfs, weights, strict=True)])
-    return Bilinear(W), {f: _stored(t) for f, t in zip(fields, tfidfs, strict=True)}
+    """Return the similarity, and the encodings of the rows that it compares.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    pairs : Candidates
+    p : (n_pairs,), labels, or probabilities of matches
+    """
+    fields = [*comparison.kinds, WHOLE]
+    if len(pairs) > _N_PAIRS:  # evenly spread
+        which = np.linspace(0, len(pairs) - 1, _N_PAIRS).astype(np.int64)
+        pairs, p = pairs[which], p[which]
+    cosines = np.column_stack([comparison.cosines(field, pairs) for field in fields])
+    weights = search_weights(cosines, p)
+    encoded = [comparison.letters(field) for field in fields]
+    W = np.concatenate([np.full(len(e.idf), w) for e, w in zip(encoded, weights, strict=True)])
+    stored = {
+        field: {"terms": piece_letters(e.terms), "idf": e.idf}
+        for field, e in zip(fields, encoded, strict=True)
+    }
+    return Bilinear(W), stored
 
 
 def search_rows(records: Records, letters: Letters) -> Any:
@@ -58,17 +74,7 @@ def search_rows(records: Records, letters: Letters) -> Any:
 
     blocks = []
     for field, stored in letters.items():
-        tfidf = TfIdf({_term(codes): n for n, codes in enumerate(stored["terms"])}, stored["idf"])
-        values = records.whole if field == WHOLE else records.values[field]
-        blocks.append(tfidf.rows(count_rows([pieces(text) for text in values], tfidf.terms)))
+        texts = records.whole if field == WHOLE else records.columns[field]
+        _, counts = count_pieces(texts, letters_piece(stored["terms"]))
+        blocks.append(tfidf(counts, stored["idf"]))
     return hstack(blocks, format="csr")
-
-
-def _stored(tfidf: TfIdf) -> dict[str, np.ndarray]:
-    """Return an encoding as arrays: three code points for each term."""
-    terms = "".join(tfidf.terms).encode("utf-32-le")
-    return {"terms": np.frombuffer(terms, dtype=np.uint32).reshape(-1, 3), "idf": tfidf.idf}
-
-
-def _term(codes: np.ndarray) -> str:
-    return codes.astype(np.uint32).tobytes().decode("utf-32-le")

@@ -9,14 +9,14 @@ from likewise.exceptions import require_extra
 from likewise.matching._candidates import Candidates
 from likewise.matching._labels import NO_LABELS, Labels
 from likewise.matching._records import Records, fingerprint, read_records
-from likewise.matching._vectors import Comparison
+from likewise.matching._vectors import ComparedPairs, Comparison
 
 Sides = tuple[Records, Records | None]
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedTables:
-    """Tables with their candidates and comparison vectors.
+    """Tables with their compared candidates, labels and questions.
 
     Attributes
     ----------
@@ -24,8 +24,8 @@ class ComparedTables:
         The left table, whose library results are given in.
     comparison : Comparison
     fingerprint : str
-    candidates : Candidates
-    vectors : (n_candidates, n_features) array
+    compared : ComparedPairs
+        The candidates.
     labels : Labels
     asked : dict
         Keys of the pairs that were asked about, and whether they judge.
@@ -34,10 +34,14 @@ class ComparedTables:
     frame: Any
     comparison: Comparison
     fingerprint: str
-    candidates: Candidates
-    vectors: np.ndarray
+    compared: ComparedPairs
     labels: Labels = NO_LABELS
     asked: dict[int, bool] = field(default_factory=dict)
+
+    @property
+    def candidates(self) -> Candidates:
+        """The pairs that are compared by default."""
+        return self.compared.pairs
 
     @property
     def sides(self) -> Sides:
@@ -57,25 +61,21 @@ class ComparedTables:
 
     def keys(self, pairs: Candidates) -> np.ndarray:
         """Return one number for each pair, the same for the same pair."""
-        return pairs.left * len(self.comparison.right) + pairs.right
+        return pairs.left.astype(np.int64) * len(self.comparison.right) + pairs.right
 
-    def ids(self, pairs: Candidates, which: np.ndarray) -> dict[str, list[Any]]:
-        """Return the ids of some pairs, as columns."""
+    def ids(self, pairs: Candidates) -> dict[str, list[Any]]:
+        """Return the ids of pairs, as columns."""
         left, right = self.comparison.left.ids, self.comparison.right.ids
         return {
-            "left_id": [left[row] for row in pairs.left[which].tolist()],
-            "right_id": [right[row] for row in pairs.right[which].tolist()],
+            "left_id": [left[row] for row in pairs.left.tolist()],
+            "right_id": [right[row] for row in pairs.right.tolist()],
         }
 
     def as_frame(self, columns: dict[str, Any]) -> Any:
         """Return columns as a frame of the library of the left table."""
         nw = require_extra("narwhals", "cli", "reading a frame")
         backend = nw.get_native_namespace(nw.from_native(self.frame, eager_only=True))
-        lists = {
-            name: values.tolist() if isinstance(values, np.ndarray) else values
-            for name, values in columns.items()
-        }
-        return nw.from_dict(lists, backend=backend).to_native()
+        return nw.from_dict(columns, backend=backend).to_native()
 
     def sentence(self, n_pairs: int) -> str:
         """Return how many pairs were compared."""
@@ -95,6 +95,5 @@ def read_sides(left: Any, right: Any, fields: list[str]) -> Sides:
 def compare_tables(frame: Any, sides: Sides, kinds: dict[str, str], k: int) -> ComparedTables:
     """Find the candidates of two tables, or of one, and compare them."""
     comparison = Comparison(*sides, kinds)
-    candidates = comparison.candidates(k)
-    vectors = comparison.vectors(candidates)
-    return ComparedTables(frame, comparison, fingerprint(*sides), candidates, vectors)
+    compared = comparison.compare(comparison.candidates(k))
+    return ComparedTables(frame, comparison, fingerprint(*sides), compared)

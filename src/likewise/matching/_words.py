@@ -1,15 +1,18 @@
-"""Words, codes and tf-idf rows of the values of a field."""
+"""Words, codes and three-letter pieces of texts, and their tf-idf rows."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_PIECE = 3  # letters
 _CODE_LETTERS, _CODE_DIGITS = 4, 5  # minimum lengths of codes
+_LETTER_BITS = 21  # of a code point
+_TEXTS_AT_A_TIME = 20_000
+_SPACE = ord(" ")
 
 
 def words(text: str) -> list[str]:
@@ -33,85 +36,169 @@ def codes(text: str) -> list[str]:
     return sorted({word for word in words(text) if is_code(word)})
 
 
-def pieces(text: str) -> list[str]:
-    """Return the three-letter pieces of the words of a text, each word between spaces."""
-    return [
-        padded[start : start + _PIECE]
-        for padded in (f" {word} " for word in words(text))
-        for start in range(len(padded) - _PIECE + 1)
-    ]
-
-
 @dataclass(frozen=True, eq=False)
-class TfIdf:
-    """Sublinear tf-idf of terms, with rows of unit length.
+class Encoded:
+    """Tf-idf rows of texts, whose columns go from rare to common terms.
 
     Attributes
     ----------
-    terms : dict of str to int
-        Columns, in order of the terms.
+    rows : CSR array of unit length
+        Sublinear tf times smooth idf.
     idf : (n_terms,) array
+    terms : (n_terms,) array
+        Words as objects; three-letter pieces as numbers, see `piece_letters`.
     """
 
-    terms: dict[str, int]
+    rows: Any
     idf: np.ndarray
-
-    @classmethod
-    def fit(cls, documents: list[list[str]]) -> tuple["TfIdf", Any]:
-        """Return the encoding of lists of terms, and their counts as a CSR array."""
-        terms = {term: place for place, term in enumerate(sorted(set().union(*documents)))}
-        counts = count_rows(documents, terms)
-        n_with = np.bincount(counts.indices, minlength=max(1, len(terms)))
-        return cls(terms, np.log((1 + len(documents)) / (1 + n_with)) + 1), counts
-
-    def rows(self, counts: Any) -> Any:
-        """Return counts as rows of unit length."""
-        from likewise.similarities import to_unit_length
-
-        weighted = counts.copy()
-        weighted.data = (1 + np.log(weighted.data)) * self.idf[weighted.indices]
-        return to_unit_length(weighted)
+    terms: np.ndarray
 
 
-def count_rows(documents: list[list[str]], terms: dict[str, int]) -> Any:
-    """Return how often each document has each term, as a CSR array; others are not counted."""
-    from scipy.sparse import csr_array
+def encode(counted: tuple[np.ndarray, Any], n_records: np.ndarray) -> Encoded:
+    """Return the tf-idf rows of counted terms.
 
-    found = [[terms[term] for term in document if term in terms] for document in documents]
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in found])])
-    indices = np.fromiter((place for row in found for place in row), np.int64, indptr[-1])
-    shape = (len(documents), max(1, len(terms)))
-    counts = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
-    counts.sum_duplicates()
+    Parameters
+    ----------
+    counted : terms and their counts in each text, as of `count_words` and `count_pieces`
+    n_records : (n_texts,) int array
+        How many records have each text; the idf is that of records.
+    """
+    terms, counts = counted
+    has = np.repeat(n_records, np.diff(counts.indptr)).astype(np.float64)
+    n_with = np.bincount(counts.indices, weights=has, minlength=len(terms))
+    order = np.argsort(n_with, kind="stable")  # terms are sorted: among equals, by term
+    idf = np.log((1 + n_records.sum()) / (1 + n_with[order])) + 1
+    place = np.empty(len(terms), dtype=np.int32)
+    place[order] = np.arange(len(terms), dtype=np.int32)
+    counts.indices = place[counts.indices].astype(counts.indptr.dtype, copy=False)
+    counts.has_sorted_indices = False
+    counts.sort_indices()
+    return Encoded(tfidf(counts, idf), idf, terms[order])
+
+
+def tfidf(counts: Any, idf: np.ndarray) -> Any:
+    """Return counts as rows of unit length, in place."""
+    counts.data = (1 + np.log(counts.data)) * idf[counts.indices]
+    squares = np.bincount(
+        np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr)),
+        weights=counts.data**2,
+        minlength=counts.shape[0],
+    )
+    counts.data /= np.repeat(np.sqrt(squares), np.diff(counts.indptr))
     return counts
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """Terms of one field in both tables.
+def presence(rows: Any) -> Any:
+    """Return 1 where rows have a term, as a CSR array."""
+    from scipy.sparse import csr_array
 
-    Attributes
+    return csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
+
+
+def count_words(texts: Iterable[str]) -> tuple[np.ndarray, Any]:
+    """Return the different words of texts, sorted, and their counts as a CSR array."""
+    number: dict[str, int] = {}
+    columns, lengths = [], []
+    for part in _parts(texts):
+        found = [words(text) for text in part]
+        lengths.append(np.fromiter(map(len, found), np.int64, len(found)))
+        flat = [number.setdefault(word, len(number)) for row in found for word in row]
+        columns.append(np.array(flat, dtype=np.int32))
+    if not number:
+        number[""] = 0
+    terms = np.array(sorted(number), dtype=object)
+    place = np.empty(len(terms), dtype=np.int32)
+    place[[number[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
+    return terms, _counts([place[part] for part in columns], lengths, len(terms))
+
+
+def count_pieces(texts: Iterable[str], known: np.ndarray | None = None) -> tuple[np.ndarray, Any]:
+    """Return the three-letter pieces of texts, sorted, and their counts as a CSR array.
+
+    Each word is padded by a space on both sides, so that it has as many pieces as letters.
+
+    Parameters
     ----------
-    left, right : CSR arrays, tf-idf rows of unit length
-    sets : pair of CSR arrays, 1 where a record has a term
-    tfidf : TfIdf
+    texts : iterable of str
+    known : array, optional
+        The terms to count, in the order of columns; others are left out.
     """
+    pieces, numbers, lengths = [], [], []
+    for part in _parts(texts):
+        spaced = [f" {' '.join(words(text))} " for text in part]
+        code_points = np.frombuffer("".join(spaced).encode("utf-32-le"), dtype=np.uint32)
+        letters = code_points.astype(np.int64)
+        middle = np.flatnonzero(letters[1:-1] != _SPACE) + 1
+        keys = letters[middle - 1]
+        for shift in (0, 1):
+            keys = (keys << _LETTER_BITS) | letters[middle + shift]
+        ends = np.cumsum(np.fromiter(map(len, spaced), np.int64, len(spaced)))
+        lengths.append(np.diff(np.searchsorted(middle, ends), prepend=0))
+        different, which = np.unique(keys, return_inverse=True)
+        pieces.append(different)
+        numbers.append(which.astype(np.int32))
+    terms = np.unique(np.concatenate([np.empty(0, np.int64), *pieces]))
+    terms = terms if len(terms) else np.zeros(1, np.int64)
+    if known is not None:
+        return known, _known_counts(known, pieces, numbers, lengths)
+    columns = [
+        np.searchsorted(terms, different).astype(np.int32)[which]
+        for different, which in zip(pieces, numbers, strict=True)
+    ]
+    return terms, _counts(columns, lengths, len(terms))
 
-    left: Any
-    right: Any
-    sets: tuple[Any, Any]
-    tfidf: TfIdf
+
+def piece_letters(pieces: np.ndarray) -> np.ndarray:
+    """Return three code points for each piece, (n, 3) uint32.
+
+    >>> bytes(piece_letters(count_pieces(["ab"])[0])[0].astype("uint8"))
+    b' ab'
+    """
+    shifts = np.array([2, 1, 0]) * _LETTER_BITS
+    return ((pieces[:, None] >> shifts) & ((1 << _LETTER_BITS) - 1)).astype(np.uint32)
 
 
-def encode(
-    left: list[str], right: list[str] | None, analyzer: Callable[[str], list[str]]
-) -> Encoded:
-    """Encode the values of a field in two tables, or in one."""
-    documents = [analyzer(text) for text in [*left, *(right or [])]]
-    tfidf, counts = TfIdf.fit(documents)
-    rows, sets = tfidf.rows(counts), counts.copy()
-    sets.data = np.ones_like(sets.data)
-    if right is None:
-        return Encoded(rows, rows, (sets, sets), tfidf)
-    n = len(left)
-    return Encoded(rows[:n], rows[n:], (sets[:n], sets[n:]), tfidf)
+def letters_piece(letters: np.ndarray) -> np.ndarray:
+    """Return the pieces of (n, 3) code points."""
+    letters = letters.astype(np.int64) & ((1 << _LETTER_BITS) - 1)
+    return (letters[:, 0] << 2 * _LETTER_BITS) | (letters[:, 1] << _LETTER_BITS) | letters[:, 2]
+
+
+def _parts(texts: Iterable[str]) -> Iterable[list[str]]:
+    remaining = iter(texts)
+    while part := list(islice(remaining, _TEXTS_AT_A_TIME)):
+        yield part
+
+
+def _known_counts(
+    known: np.ndarray,
+    pieces: Sequence[np.ndarray],
+    numbers: Sequence[np.ndarray],
+    lengths: Sequence[np.ndarray],
+) -> Any:
+    """Return counts of known pieces; others are left out."""
+    order = np.argsort(known, kind="stable")
+    columns, kept_lengths = [], []
+    for different, which, length in zip(pieces, numbers, lengths, strict=True):
+        places = np.searchsorted(known[order], different)
+        column = order[np.minimum(places, len(known) - 1)]
+        kept = (known[column] == different)[which]
+        rows = np.repeat(np.arange(len(length)), length)
+        columns.append(column[which][kept].astype(np.int32))
+        kept_lengths.append(np.bincount(rows[kept], minlength=len(length)))
+    return _counts(columns, kept_lengths, len(known))
+
+
+def _counts(columns: list[np.ndarray], lengths: list[np.ndarray], n_terms: int) -> Any:
+    """Return counts of columns, given text after text, as a CSR array."""
+    from scipy.sparse import csr_array
+
+    indices = np.concatenate([np.empty(0, np.int32), *columns])
+    columns.clear()
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths]))])
+    whole = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
+    indices, indptr = indices.astype(whole, copy=False), indptr.astype(whole)
+    shape = (len(indptr) - 1, n_terms)
+    counts = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
+    counts.sum_duplicates()
+    return counts

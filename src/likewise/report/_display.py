@@ -1,4 +1,4 @@
-"""How rows are displayed: images, and texts or the most telling columns beside them."""
+"""How rows are displayed: images, and texts or the most informative columns beside them."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, time
@@ -89,7 +89,7 @@ def display_of_rows(
 
 
 def display_of_table(encoding: Columns, rows: Any, weights: np.ndarray) -> RowDisplay:
-    """Display the image of each row, and its most telling columns of every kind.
+    """Display the image of each row, and its most informative columns of every kind.
 
     Parameters
     ----------

@@ -198,14 +198,14 @@ def matrix_section(
     tables = []
     if singles := learned.single_features():
         named_weights = [(shorten(row_name(i), 60), weight) for i, _, weight in singles]
-        tables.append(_weight_table("strongest features", named_weights))
+        tables.append(weight_table("strongest features", named_weights))
     if pairs := learned.pairs():
         head = "strongest pairs" + (", in both orders" if learned.symmetric else "")
         named_weights = [
             (f"{shorten(row_name(i), 40)} × {shorten(column_name(j), 40)}", weight)
             for i, j, weight in pairs
         ]
-        tables.append(_weight_table(head, named_weights))
+        tables.append(weight_table(head, named_weights))
     meaning = (
         "The diagonal is the weight of a difference in one feature. Off the diagonal, two features "
         "in which rows differ in the same direction count more together (blue) or less (orange)."
@@ -252,9 +252,9 @@ def pixels_section(
     return section("pixels", "Where it looks", parts=parts)
 
 
-def _weight_table(head: str, weights: Sequence[tuple[str, float]]) -> dict[str, Any]:
+def weight_table(head: str, weights: Sequence[tuple[str, float]]) -> dict[str, Any]:
     """Return a table of features, or pairs of them, with their weights as bars."""
-    largest = max(abs(weight) for _, weight in weights)
+    largest = max(abs(weight) for _, weight in weights) or 1.0  # all weights may be 0
     rows = [
         (name, number(weight), weight < 0, f"{100 * abs(weight) / largest:.0f}")
         for name, weight in weights

@@ -101,8 +101,8 @@ def write_report(
     snippets : sequence of (heading, code), optional
         How to use the model, where its file holds neither a similarity nor a learner.
     encoding, table : Columns and frame, optional
-        The table that `X` is the encoding of: its rows are displayed by their most telling columns
-        of every kind, in their own units. They replace `feature_names` and `display`.
+        The table that `X` is the encoding of: its rows are displayed by their most informative
+        columns of every kind, in their own units. They replace `feature_names` and `display`.
     verbose : bool, default=False
         Show progress.
 
@@ -116,7 +116,7 @@ def write_report(
     >>> euclidean = lw.as_similarity("euclidean")
     >>> write_report(learner, path, title="iris", X=iris.X, y=iris.y, before=euclidean)
     """
-    page = _template()
+    page = page_template()
     target = check_report_path(path)
     selection = result if isinstance(result, Selection | TripletSelection) else None
     if model is None:
@@ -190,19 +190,27 @@ def write_report(
             sections.append(section("columns", "How the columns were encoded", sentences=columns))
         snippets = snippets or default_snippets(after, os.fspath(model_path))
         sections.append(section("use", "How to use it", snippets=snippets))
-        html = page.render(
+        write_page(
+            page,
+            target,
             title=title,
+            kind="what was learned",
             lead=_lead(selection, after, data),
             notes=[*notes, *_selection_notes(selection)],
-            sections=[part for part in sections if part is not None],
-            version=version("likewise"),
+            sections=sections,
         )
-        with _files.whole_file(target) as unfinished:
-            unfinished.write_text(html, encoding="utf-8", newline="\n")
         work.advance()
 
 
-def _template() -> Any:
+def write_page(page: Any, target: Path, *, sections: list[Section | None], **values: Any) -> None:
+    """Render a page, and replace the file atomically."""
+    parts = [part for part in sections if part is not None]
+    html = page.render(sections=parts, version=version("likewise"), **values)
+    with _files.whole_file(target) as unfinished:
+        unfinished.write_text(html, encoding="utf-8", newline="\n")
+
+
+def page_template() -> Any:
     """Return the template of the page, in which every value is escaped."""
     jinja2 = require_extra("jinja2", "cli", "a report")
     environment = jinja2.Environment(
