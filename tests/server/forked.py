@@ -41,10 +41,10 @@ class Zygote:
     def _fork(self, settings):
         self._process.stdin.write(json.dumps(settings, default=str) + "\n")
         self._process.stdin.flush()
-        pid, address = self._process.stdout.readline().split()
-        if address == "failed":
-            raise RuntimeError("the server did not start; its error is in the output")
-        return int(pid), address
+        pid, address = self._process.stdout.readline().split(maxsplit=1)
+        if address.startswith("failed"):
+            raise RuntimeError(f"the server did not start: {address}")
+        return int(pid), address.strip()
 
 
 class Forked:
@@ -54,7 +54,7 @@ class Forked:
         self._zygote, self._settings = zygote, settings
 
     def __enter__(self):
-        self._pid, self.address = self._zygote._fork(self._settings)
+        self.pid, self.address = self._zygote._fork(self._settings)
         return self
 
     def client(self, **options):
@@ -69,46 +69,73 @@ class Forked:
 
     def _end(self, number):
         try:
-            os.kill(self._pid, number)
+            os.kill(self.pid, number)
             while True:
-                os.kill(self._pid, 0)
+                os.kill(self.pid, 0)
                 sleep(0.005)
         except ProcessLookupError:
             pass
 
 
-class _ForkedLearner:
-    """A learning process that was forked before; the part of ``Popen`` that a server uses."""
+class _ForkedProcess:
+    """The part of ``Popen`` that a server uses, with a fork that runs a function.
 
-    def __init__(self, pid, pipe):
-        self._pid, self.stdin = pid, pipe
+    Parameters
+    ----------
+    run : callable
+        Its standard input is the pipe `stdin`.
+    **environment : str
+    """
 
-    def wait(self):
-        os.waitpid(self._pid, 0)
+    def __init__(self, run, **environment):
+        reading, writing = os.pipe()
+        self.pid, self._code = os.fork(), None
+        if self.pid == 0:
+            os.close(writing)
+            os.dup2(reading, 0)
+            os.environ.update(environment)
+            try:
+                run()
+            finally:
+                os._exit(0)
+        os.close(reading)
+        self.stdin = os.fdopen(writing, "wb", buffering=0)
+
+    def wait(self, seconds=None):
+        while self.poll() is None:
+            sleep(0.005)
 
     def poll(self):
-        return None
+        if self._code is None and os.waitpid(self.pid, os.WNOHANG)[0]:
+            self._code = 0
+        return self._code
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
 
 
 def _serve(settings):
-    from likewise.server import Settings, serve
+    from likewise.server import Settings, _workers, serve
     from likewise.server.learning import _worker
 
-    reading, writing = os.pipe()
-    learner = os.fork()
-    if learner == 0:
-        os.close(writing)
-        os.dup2(reading, 0)
-        _worker.main()
-        os._exit(0)
-    os.close(reading)
-    _worker.start_process = lambda: _ForkedLearner(learner, os.fdopen(writing, "wb", buffering=0))
-    paths = {name: Path(settings[name]) for name in ("model", "items")}
-    serve(Settings(**{**settings, **paths}), lambda address: _answer(address))
+    learner = _ForkedProcess(_worker.main)
+    _worker.start_process = lambda: learner
+    _workers.start_worker = lambda files, metrics: _ForkedProcess(
+        _workers.main, PROMETHEUS_MULTIPROC_DIR=metrics
+    )
+    paths = {name: Path(settings[name]) for name in ("model", "items") if settings[name]}
+    answered = []
 
+    def answer(text):
+        if not answered:  # one line for each server that was asked for
+            os.write(1, f"{os.getpid()} {text}\n".encode())
+            answered.append(text)
 
-def _answer(address):
-    os.write(1, f"{os.getpid()} {address}\n".encode())
+    try:
+        serve(Settings(**{**settings, **paths}), answer)
+    except BaseException as error:
+        traceback.print_exc()
+        answer(f"failed: {error}")
 
 
 def main():
@@ -121,17 +148,15 @@ def main():
 
     # Load compiled code once, too; a learner with a lower priority is slow on a busy machine.
     rows = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
-    likewise.learners.AROMA().fit_triplets([[0, 1, 2]], rows).confidence([[0, 1, 2]], rows)
+    aroma = likewise.learners.AROMA().fit_triplets([[0, 1, 2]], rows)
+    aroma.confidence([[0, 1, 2]], rows)
+    likewise.Index(aroma.similarity_).add([0, 1, 2], rows).search(rows[:1], 2)
     os.nice = lambda by: 0
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for killed processes
     for line in sys.stdin:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            try:
-                _serve(json.loads(line))
-            except BaseException:
-                traceback.print_exc()
-                _answer("failed")
+            _serve(json.loads(line))
             os._exit(0)
 
 

@@ -6,6 +6,7 @@ import queue
 import signal
 import subprocess
 import sys
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -146,7 +147,7 @@ def belief(store):
 def _bits(learner):
     if not hasattr(learner, "state_"):
         return learner.W.tobytes(), learner.A.tobytes(), learner.variance
-    arrays = [array.tobytes() for array in vars(learner.state_).values()]
+    arrays = [getattr(learner.state_, field.name).tobytes() for field in fields(learner.state_)]
     return arrays, learner.n_triplets_seen_, learner.n_updates_, learner.history_
 
 
@@ -162,6 +163,7 @@ def all_learned(store):
 
 def version_bits(store, number):
     """Return the arrays of a version, bit for bit."""
-    similarity, offsets, twin = (f and from_bytes(f) for f in store.version_files(number))
+    *files, weight = store.version_files(number)
+    similarity, offsets, twin = (file and from_bytes(file) for file in files)
     moved = offsets and (offsets.ids, offsets.directions.tobytes(), offsets.gamma)
-    return similarity.W.tobytes(), moved, twin and twin.W.tobytes()
+    return similarity.W.tobytes(), moved, twin and twin.W.tobytes(), weight

@@ -1,5 +1,7 @@
 """The service for every kind of model, without HTTP."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,8 +177,34 @@ def test_items_that_do_not_fit_are_refused_before_anything_is_written(
         serve(lw.Bilinear(np.eye(3)), change(numbers))
 
 
+def test_questions_are_about_the_nearest_and_answers_tell_how_many(serve, rng):
+    frame = pd.DataFrame(rng.normal(size=(400, 3)), columns=list("abc"))
+    frame.insert(0, "id", range(400))
+    service = serve(lw.Bilinear(1.0, "cosine"), frame)
+    rows = service.snapshot.catalog.rows
+    ranks = np.argsort(np.argsort(-lw.Bilinear(1.0, "cosine").score(rows, rows), axis=1), axis=1)
+
+    def farthest():
+        selector = QuestionSelector(service.store, seed=0)
+        asked = [selector.select(service.snapshot, "informative")[0] for _ in range(40)]
+        assert all(len({q, a, b}) == 3 for q, a, b in asked)
+        # One of the two is near by the live version, the other one by what was learned.
+        return max(min(ranks[q, a], ranks[q, b]) for q, a, b in asked)
+
+    def answer(n, *, same):
+        for number in range(n):
+            pairs = [{"query": number, "item": number + i, "same": same} for i in (1, 2)]
+            service.feedback(schemas.FeedbackRequest(pairs=pairs))
+
+    assert 25 < farthest() <= 50
+    answer(40, same=True)
+    assert farthest() > 50
+    answer(120, same=False)
+    assert farthest() <= 5
+
+
 def test_an_informative_question_is_one_the_learner_is_unsure_of(serve, numbers, rng):
-    service = serve(lw.Bilinear(1.0, "cosine"), numbers)
+    service = serve(lw.Bilinear(1.0, "cosine"), numbers, learner="aroma")
     selector = QuestionSelector(service.store, seed=0)
     sure = {
         strategy: np.mean(
@@ -185,6 +213,18 @@ def test_an_informative_question_is_one_the_learner_is_unsure_of(serve, numbers,
         for strategy in ("informative", "random")
     }
     assert sure["informative"] < 0.2 * sure["random"]
+
+
+def test_margins_do_not_depend_on_the_scale_of_a_version(serve, rng):
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc"))
+    frame.insert(0, "id", range(60))
+    frame["kind"] = np.where(frame["a"] > 0, "up", "down")
+    service = serve(lw.Bilinear(1.0, "cosine"), frame, label="kind")
+    base = service.snapshot
+    live = replace(base, version=replace(base.version, similarity=lw.Bilinear(7.0, "cosine")))
+    found = Explorer(service)._goodness_of_labels(base, live)  # without a warning
+    assert found.before == found.after
+    assert found.said_before == found.said_after
 
 
 def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from inspect import signature
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,13 +12,16 @@ from starlette.exceptions import HTTPException
 
 from likewise import __version__
 from likewise._threads import single_threaded_blas
+from likewise.server._encoder import EncoderFailed
 from likewise.server._service import Service
 from likewise.server._settings import Settings
+from likewise.server._tracing import start_tracing, stop_tracing
 from likewise.server.api import _monitoring, _routes
+from likewise.server.api._direct import DirectSearch
 from likewise.server.api._middleware import AccessControl, BodyLimit, Responses, RootPath
 from likewise.server.api._monitoring import Metrics
 from likewise.server.api._state import State
-from likewise.server.explorer import _pages
+from likewise.server.explorer import _pages, _teaching
 from likewise.server.explorer import _routes as _explorer_routes
 from likewise.server.store import (
     AlreadyExists,
@@ -33,7 +37,12 @@ _STATUS: dict[type[Exception], int] = {
     NotSupported: 409,
     InvalidRequest: 422,
     StoreUnavailable: 503,
+    EncoderFailed: 503,
 }
+# Recent versions of FastAPI look for providers of traces, metrics and logs at every request.
+_NO_TELEMETRY: dict[str, Any] = {}
+if "telemetry" in signature(FastAPI).parameters:
+    _NO_TELEMETRY["telemetry"] = {"tracing": False, "metrics": False, "logs": False}
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -53,28 +62,68 @@ def create_app(settings: Settings) -> FastAPI:
     >>> app.title
     'likewise'
     """
-    metrics = Metrics()
-    state = State(Service(settings), metrics)
+    if settings.left is not None:
+        return _pair_app(settings)
+    return build_app(Service(settings), Metrics())
+
+
+def _pair_app(settings: Settings) -> FastAPI:
+    """Return the Teach page for pairs of records."""
+    from likewise.server.pairs import _routes
+    from likewise.server.pairs._service import PairService
+
+    service = PairService(settings)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.stop()
+
+    app = _new_app(settings, lifespan, "Ask whether two records are the same.")
+    app.state.pairs = service
+    app.include_router(_routes.router)
+    app.include_router(_routes.pages)
+    _add_pages(app, settings, lambda *_: None)
+    return app
+
+
+def build_app(service: Service, metrics: Metrics) -> FastAPI:
+    """Return the application of a service."""
+    settings, state = service.settings, State(service, metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with single_threaded_blas():  # each request uses one core
+            start_tracing()
             state.start()
             yield
             state.stop()
+            stop_tracing()
 
-    app = FastAPI(
+    app = _new_app(settings, lifespan, "Search by a similarity, teach it and explain it.")
+    app.state.likewise = state
+    for module in (_routes, _explorer_routes, _teaching, _monitoring, _pages):
+        app.include_router(module.router)
+    app.add_middleware(DirectSearch, state=state)
+    _add_pages(app, settings, metrics.observe)
+    return app
+
+
+def _new_app(settings: Settings, lifespan: Any, description: str) -> FastAPI:
+    return FastAPI(
         title="likewise",
-        description="Search by a similarity, teach it and explain it.",
+        description=description,
         version=__version__,
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         servers=[{"url": settings.root_path}] if settings.root_path else None,
+        **_NO_TELEMETRY,
     )
-    app.state.likewise = state
-    for module in (_routes, _explorer_routes, _monitoring, _pages):
-        app.include_router(module.router)
+
+
+def _add_pages(app: FastAPI, settings: Settings, observe: Any) -> None:
+    """Add static files, error responses and the middleware of every request."""
     app.mount("/web", _pages.static_files)
     for kind, status in _STATUS.items():
         app.add_exception_handler(kind, _error_handler(status))
@@ -83,8 +132,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(BodyLimit, max_bytes=settings.max_bytes)
     app.add_middleware(AccessControl, settings=settings)
     app.add_middleware(RootPath, root_path=settings.root_path)
-    app.add_middleware(Responses, timeout=settings.timeout, observe=metrics.observe)
-    return app
+    app.add_middleware(Responses, timeout=settings.timeout, observe=observe)
 
 
 def _error_handler(status: int) -> Any:

@@ -1,22 +1,23 @@
-"""A client of the server, with a method for each route and typed responses."""
+"""Clients of the server, with a method for each route and typed responses."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from inspect import Parameter, signature
 from time import monotonic, sleep
-from typing import Any, Literal, TypeVar
-from urllib.parse import quote
-from uuid import uuid4
-
-from pydantic import BaseModel
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from likewise.exceptions import require_extra
+from likewise.server import _requests as requests
+from likewise.server._requests import Request
 from likewise.server.api import _schemas as schemas
-from likewise.server.store import ItemId
 
-Response = TypeVar("Response", bound=BaseModel)
-QueryLike = ItemId | Sequence[float]
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
 
 _MAX_ATTEMPTS = 6
 _RETRY_STATUS = (429, 503)
+_LOST_PAUSE, _MAX_PAUSE, _WAIT_PAUSE = 0.2, 5.0, 0.05
 
 
 class ServerError(RuntimeError):
@@ -30,6 +31,42 @@ class ServerError(RuntimeError):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+def _method(build: Callable[P, Request[Answer]]) -> Callable[Concatenate["Client", P], Answer]:
+    """Return a method that sends the request and returns its answer."""
+
+    @wraps(build)
+    def send(self: "Client", *args: P.args, **kwargs: P.kwargs) -> Answer:
+        request = build(*args, **kwargs)
+        return request.read(self._send(request.method, request.path, **request.options).content)
+
+    return _with_self(send, build)
+
+
+def _coroutine(
+    build: Callable[P, Request[Answer]],
+) -> Callable[Concatenate["AsyncClient", P], Coroutine[Any, Any, Answer]]:
+    """Return the same as a coroutine."""
+
+    @wraps(build)
+    async def send(self: "AsyncClient", *args: P.args, **kwargs: P.kwargs) -> Answer:
+        request = build(*args, **kwargs)
+        response = await self._send(request.method, request.path, **request.options)
+        return request.read(response.content)
+
+    return _with_self(send, build)
+
+
+def _with_self(method: Any, build: Any) -> Any:
+    """Give a method the signature of its request, with `self`."""
+    own = signature(build)
+    me = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    returned = own.return_annotation.__args__[0]
+    method.__signature__ = own.replace(
+        parameters=[me, *own.parameters.values()], return_annotation=returned
+    )
+    return method
 
 
 class Client:
@@ -61,10 +98,7 @@ class Client:
         timeout: float = 30.0,
     ) -> None:
         self._httpx: Any = require_extra("httpx", "server", "a client")
-        headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        self._http = self._httpx.Client(
-            base_url=address, headers=headers, timeout=timeout, trust_env=False
-        )
+        self._http = self._httpx.Client(**_options(address, token, timeout))
 
     def __enter__(self) -> "Client":
         return self
@@ -76,197 +110,166 @@ class Client:
         """Close the connection."""
         self._http.close()
 
-    def search(
-        self,
-        *,
-        id: ItemId | None = None,
-        vector: Sequence[float] | None = None,
-        text: str | None = None,
-        k: int = 10,
-        filter: dict[str, Any] | None = None,
-        version: int | None = None,
-    ) -> schemas.SearchResponse:
-        """Find the items most similar to an item, a vector or a text."""
-        body = _query(id, vector, text, version) | {"k": k, "filter": filter}
-        return self._post(schemas.SearchResponse, "/v1/search", body)
-
-    def score(
-        self,
-        items: Sequence[ItemId],
-        *,
-        id: ItemId | None = None,
-        vector: Sequence[float] | None = None,
-        text: str | None = None,
-        version: int | None = None,
-    ) -> schemas.ScoreResponse:
-        """Score items for a query."""
-        body = _query(id, vector, text, version) | {"items": list(items)}
-        return self._post(schemas.ScoreResponse, "/v1/score", body)
-
-    def explain(
-        self,
-        item: ItemId,
-        *,
-        id: ItemId | None = None,
-        vector: Sequence[float] | None = None,
-        text: str | None = None,
-        top: int = 10,
-        version: int | None = None,
-    ) -> schemas.ExplainResponse:
-        """Return the features that contribute most to the score of an item for a query."""
-        body = _query(id, vector, text, version) | {"item": item, "top": top}
-        return self._post(schemas.ExplainResponse, "/v1/explain", body)
-
-    def feedback(
-        self,
-        triplets: Iterable[tuple[QueryLike, ItemId, ItemId]] = (),
-        *,
-        clicks: Iterable[tuple[QueryLike, Sequence[ItemId], ItemId | Sequence[ItemId]]] = (),
-        key: str | None = None,
-        user: str | None = None,
-    ) -> int:
-        """Send triplets and clicks; return the number of comparisons written to the journal.
-
-        Parameters
-        ----------
-        triplets : (query, closer, farther)
-            Ids of items; the query may be a vector.
-        clicks : (query, shown, chose)
-            Ids of the items shown, in order, and of the one or those that were chosen.
-        key : str, optional
-            Identifies the request, to repeat or undo it; by default a random one.
-        user : str, optional
-            Whose feedback it is; `forget` undoes all of it.
-        """
-        body = {
-            "triplets": [
-                {"query": _jsonable(query), "closer": closer, "farther": farther}
-                for query, closer, farther in triplets
-            ],
-            "clicks": [
-                {"query": _jsonable(query), "shown": list(shown), "chose": _jsonable(chose)}
-                for query, shown, chose in clicks
-            ],
-            "key": key or f"client-{uuid4()}",
-            "user": user,
-        }
-        return self._post(schemas.Accepted, "/v1/feedback", body).accepted
-
-    def undo(self, key: str) -> int:
-        """Undo the feedback under a key; return the number of its comparisons."""
-        return self._request(schemas.Undone, "DELETE", f"/v1/feedback/{quote(key, safe='')}").undone
-
-    def forget(self, user: str) -> int:
-        """Undo all feedback of a user; return the number of its comparisons."""
-        path = f"/v1/users/{quote(user, safe='')}/feedback"
-        return self._request(schemas.Undone, "DELETE", path).undone
-
-    def feedback_state(self) -> schemas.FeedbackState:
-        """Return the number of comparisons in the journal, and of those consumed."""
-        return self._request(schemas.FeedbackState, "GET", "/v1/feedback")
+    search = _method(requests.search)
+    score = _method(requests.score)
+    explain = _method(requests.explain)
+    feedback = _method(requests.feedback)
+    undo = _method(requests.undo)
+    forget = _method(requests.forget)
+    feedback_state = _method(requests.feedback_state)
+    export = _method(requests.export)
+    teach_next = _method(requests.teach_next)
+    teach_goal = _method(requests.teach_goal)
+    models = _method(requests.models)
+    promote = _method(requests.promote)
+    rollback = _method(requests.rollback)
+    items = _method(requests.items)
+    item = _method(requests.item)
+    add_items = _method(requests.add_items)
+    replace_items = _method(requests.replace_items)
+    remove_item = _method(requests.remove_item)
 
     def wait(self, seconds: float = 30.0) -> schemas.FeedbackState:
         """Wait until all feedback is consumed, or raise TimeoutError."""
         deadline = monotonic() + seconds
-        while True:
-            state = self.feedback_state()
-            if state.applied >= state.acknowledged:
-                return state
-            if monotonic() >= deadline:
-                raise TimeoutError(
-                    f"{state.acknowledged - state.applied} comparisons were not consumed within "
-                    f"{seconds:g} s."
-                )
-            sleep(0.05)
-
-    def export(self, form: Literal["csv", "jsonl"] = "csv") -> str:
-        """Return all comparisons except undone ones, as text."""
-        return str(self._send("GET", "/v1/feedback/export", params={"format": form}).text)
-
-    def teach_next(
-        self, strategy: Literal["informative", "random"] = "informative"
-    ) -> schemas.Question:
-        """Return the next question to ask a person."""
-        return self._request(
-            schemas.Question, "GET", "/v1/teach/next", params={"strategy": strategy}
-        )
-
-    def models(self) -> schemas.Models:
-        """Return all versions, the newest first."""
-        return self._request(schemas.Models, "GET", "/v1/models")
-
-    def promote(self, version: int) -> int:
-        """Make a version live; return its number."""
-        return self._post(schemas.LiveVersion, f"/v1/models/{version}/promote").live
-
-    def rollback(self, version: int) -> int:
-        """Roll back to a version that was live, and suspend automatic promotion."""
-        return self._post(schemas.LiveVersion, f"/v1/models/{version}/rollback").live
-
-    def items(self, after: int = 0, limit: int = 50, search: str = "") -> schemas.ItemsPage:
-        """Return a page of items."""
-        params = {"after": after, "limit": limit, "search": search}
-        return self._request(schemas.ItemsPage, "GET", "/v1/items", params=params)
-
-    def item(self, id: ItemId) -> schemas.ItemView:
-        """Return one item with its row."""
-        return self._request(schemas.ItemView, "GET", f"/v1/items/{quote(str(id), safe='')}")
-
-    def add_items(self, items: Iterable[dict[str, Any]]) -> int:
-        """Add items, ``{"id", "row"}`` or ``{"id", "vector"}``; return their number."""
-        return self._post(schemas.Changed, "/v1/items", {"items": list(items)}).changed
-
-    def replace_items(self, items: Iterable[dict[str, Any]]) -> int:
-        """Replace items, given as in `add_items`; return their number."""
-        body = {"items": list(items)}
-        return self._request(schemas.Changed, "PUT", "/v1/items", json=body).changed
-
-    def remove_item(self, id: ItemId) -> None:
-        """Remove an item."""
-        self._request(schemas.Changed, "DELETE", f"/v1/items/{quote(str(id), safe='')}")
-
-    def _post(self, kind: type[Response], path: str, body: Any = None) -> Response:
-        return self._request(kind, "POST", path, json=body)
-
-    def _request(self, kind: type[Response], method: str, path: str, **options: Any) -> Response:
-        return kind.model_validate_json(self._send(method, path, **options).content)
+        while not _is_consumed(state := self.feedback_state(), deadline, seconds):
+            sleep(_WAIT_PAUSE)
+        return state
 
     def _send(self, method: str, path: str, **options: Any) -> Any:
         for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             try:
                 response = self._http.request(method, path, **options)
             except self._httpx.TransportError:
-                # GET is idempotent and feedback has a key; other requests may have been executed.
-                if not attempts_left or not (method == "GET" or path.startswith("/v1/feedback")):
+                if not attempts_left or not _is_repeatable(method, path):
                     raise
-                sleep(0.2)
+                sleep(_LOST_PAUSE)
                 continue
-            if response.status_code not in _RETRY_STATUS or not attempts_left:
+            pause = _pause(response) if attempts_left else None
+            if pause is None:
                 break
-            sleep(min(float(response.headers.get("retry-after", 1)), 5))
-        if response.status_code >= 400:
-            raise ServerError(response.status_code, _error_message(response))
+            sleep(pause)
+        return _checked(response)
+
+
+class AsyncClient:
+    """A client of a server for asyncio: its methods are those of `Client`, as coroutines.
+
+    Parameters
+    ----------
+    address : str, default="http://127.0.0.1:8000"
+    token : str, optional
+    timeout : float, default=30.0
+        Seconds to wait for a response.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from likewise.server import AsyncClient
+    >>> async def main():
+    ...     async with AsyncClient("http://127.0.0.1:8000") as client:
+    ...         queries = ["boots", "sandals"]
+    ...         return await asyncio.gather(*(client.search(text=text) for text in queries))
+    >>> asyncio.run(main())  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        address: str = "http://127.0.0.1:8000",
+        *,
+        token: str | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        self._httpx: Any = require_extra("httpx", "server", "a client")
+        self._http = self._httpx.AsyncClient(**_options(address, token, timeout))
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    search = _coroutine(requests.search)
+    score = _coroutine(requests.score)
+    explain = _coroutine(requests.explain)
+    feedback = _coroutine(requests.feedback)
+    undo = _coroutine(requests.undo)
+    forget = _coroutine(requests.forget)
+    feedback_state = _coroutine(requests.feedback_state)
+    export = _coroutine(requests.export)
+    teach_next = _coroutine(requests.teach_next)
+    teach_goal = _coroutine(requests.teach_goal)
+    models = _coroutine(requests.models)
+    promote = _coroutine(requests.promote)
+    rollback = _coroutine(requests.rollback)
+    items = _coroutine(requests.items)
+    item = _coroutine(requests.item)
+    add_items = _coroutine(requests.add_items)
+    replace_items = _coroutine(requests.replace_items)
+    remove_item = _coroutine(requests.remove_item)
+
+    async def wait(self, seconds: float = 30.0) -> schemas.FeedbackState:
+        """Wait until all feedback is consumed, or raise TimeoutError."""
+        deadline = monotonic() + seconds
+        while not _is_consumed(state := await self.feedback_state(), deadline, seconds):
+            await asyncio.sleep(_WAIT_PAUSE)
+        return state
+
+    async def _send(self, method: str, path: str, **options: Any) -> Any:
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
+            try:
+                response = await self._http.request(method, path, **options)
+            except self._httpx.TransportError:
+                if not attempts_left or not _is_repeatable(method, path):
+                    raise
+                await asyncio.sleep(_LOST_PAUSE)
+                continue
+            pause = _pause(response) if attempts_left else None
+            if pause is None:
+                break
+            await asyncio.sleep(pause)
+        return _checked(response)
+
+
+def _options(address: str, token: str | None, timeout: float) -> dict[str, Any]:
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    return {"base_url": address, "headers": headers, "timeout": timeout, "trust_env": False}
+
+
+def _is_repeatable(method: str, path: str) -> bool:
+    """Tell whether a request may be sent again that may have been executed."""
+    # GET is idempotent, searches change nothing, and feedback has a key.
+    return method == "GET" or path.startswith(("/v1/feedback", "/v1/search"))
+
+
+def _pause(response: Any) -> float | None:
+    """Return the seconds after which a request that was postponed is repeated; None for others."""
+    if response.status_code not in _RETRY_STATUS:
+        return None
+    return min(float(response.headers.get("retry-after", 1)), _MAX_PAUSE)
+
+
+def _checked(response: Any) -> Any:
+    """Return a response, or raise its error."""
+    if response.status_code < 400:
         return response
-
-
-def _query(id: Any, vector: Any, text: str | None, version: int | None) -> dict[str, Any]:
-    return {
-        "id": id,
-        "vector": None if vector is None else [float(x) for x in vector],
-        "text": text,
-        "version": version,
-    }
-
-
-def _jsonable(value: Any) -> Any:
-    """Return an id unchanged, and a sequence or array as a list."""
-    if isinstance(value, str | int):
-        return value
-    return value.tolist() if hasattr(value, "tolist") else list(value)
-
-
-def _error_message(response: Any) -> str:
     try:
-        return str(response.json()["error"])
+        message = str(response.json()["error"])
     except (ValueError, KeyError, TypeError):
-        return f"the server answered {response.status_code}."
+        message = f"the server answered {response.status_code}."
+    raise ServerError(response.status_code, message)
+
+
+def _is_consumed(state: schemas.FeedbackState, deadline: float, seconds: float) -> bool:
+    if state.applied >= state.acknowledged:
+        return True
+    if monotonic() >= deadline:
+        raise TimeoutError(
+            f"{state.acknowledged - state.applied} comparisons were not consumed within "
+            f"{seconds:g} s."
+        )
+    return False

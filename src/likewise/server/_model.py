@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,13 @@ from likewise._threads import slices
 from likewise._validation import is_sparse
 from likewise.learners import AROMA
 from likewise.report import gray_image
+from likewise.server._encoder import Encoder
 from likewise.server.api._schemas import MAX_NUMBER
 from likewise.server.store import InvalidRequest, NotSupported
 from likewise.similarities import Bilinear, Similarity
 from likewise.tables import Columns, TableModel
 
-Kind = Literal["image", "text", "row"]
 _BATCH_SIZE = 1_000
-_MAX_TEXT = 2_000
 _MAX_CELLS = 100
 _SCALARS = (str, int, float, bool, type(None))
 
@@ -42,6 +41,12 @@ class ServedModel:
         The shape of vectors that are images.
     label : str or None
         A column that is shown and not compared.
+    encoder : Encoder or None
+        Makes vectors of texts.
+    encoded_column : str
+        The column of the items that the encoder encodes, and whose words count in hybrid search.
+    numeric_columns : list of str
+        The features of items without preprocessing, once items were read.
     """
 
     name: str
@@ -52,15 +57,19 @@ class ServedModel:
     query_columns: Columns | None = None
     image_shape: tuple[int, int] | None = None
     label: str | None = None
-    _numeric_columns: list[str] = field(default_factory=list)
+    encoder: Encoder | None = None
+    encoded_column: str = "text"
+    numeric_columns: list[str] = field(default_factory=list)
 
     @property
     def n_item_features(self) -> int | None:
         """Width of the items; None where the similarity takes any width."""
         if self.columns is not None:
             return len(self.columns.feature_names_)
-        width = getattr(self.similarity, "n_item_features", None)
-        return width if width is not None else getattr(self.similarity, "n_features", None)
+        for name in ("n_item_features", "n_features"):
+            if (width := getattr(self.similarity, name, None)) is not None:
+                return int(width)
+        return None if self.encoder is None else self.encoder.width
 
     @property
     def n_query_features(self) -> int | None:
@@ -71,34 +80,40 @@ class ServedModel:
     @property
     def text_column(self) -> str | None:
         """The text column, if queries have no other column."""
+        if self.encoder is not None:
+            return self.encoded_column
         columns = self.query_columns or self.columns
         return None if columns is None else columns.text_column
 
     def feature_names(self, width: int, *, of_queries: bool) -> list[str] | None:
         """Return the feature names of queries or items, if they are known."""
         columns = (self.query_columns or self.columns) if of_queries else self.columns
-        names = columns.feature_names_ if columns else self._numeric_columns
+        names = columns.feature_names_ if columns else self.numeric_columns
         return names if len(names) == width else None
 
-    def vectorize_text(self, text: str) -> np.ndarray:
-        """Return the vector of a text query."""
+    def vectorize_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of text queries."""
         import pyarrow
 
+        if self.encoder is not None:
+            return self.encoder.queries(texts)
         if self.text_column is None:
             raise NotSupported("the model does not take texts: give an id or a vector instead.")
         columns = self.query_columns or self.columns
         assert columns is not None
-        return _dense(columns.transform(pyarrow.table({self.text_column: [text]})))[0]
+        return _dense(columns.transform(pyarrow.table({self.text_column: list(texts)})))
 
     def vectorize(self, rows: Any) -> np.ndarray:
         """Return the vectors of a table's rows."""
+        if self.encoder is not None:
+            return self.encoder.rows(_texts(rows, self.encoded_column))
         if self.columns is not None:
             return _dense(self.columns.transform(rows))
         if is_sparse(rows):
             return _dense(rows)
         vectors, names = _numeric_features(rows, self.label)
-        if not self._numeric_columns:
-            self._numeric_columns.extend(names)
+        if not self.numeric_columns:
+            self.numeric_columns.extend(names)
         return vectors
 
     def convert_table(self, table: Any, id_column: str = "id") -> Iterator[tuple[Any, Any, Any]]:
@@ -108,10 +123,29 @@ class ServedModel:
         for batch in slices(len(ids), _BATCH_SIZE):
             yield from zip(ids[batch], vectors[batch], self._shown_rows(rows, batch), strict=True)
 
-    def convert_item(
+    def convert_items(self, items: Sequence[Any]) -> list[tuple[Any, Any, Any]]:
+        """Return (id, vector, row) of items that a request gives by their vectors or rows."""
+        if self.encoder is not None:
+            items = self._encoded(items, self.encoder)
+        return [self._convert_item(item.id, item.vector, item.row) for item in items]
+
+    def _encoded(self, items: Sequence[Any], encoder: Encoder) -> list[Any]:
+        """Return items with the vectors of their texts, encoded together."""
+        rows = [item.row for item in items if item.vector is None]
+        for row in rows:
+            if not isinstance(row.get(self.encoded_column), str):
+                raise InvalidRequest(
+                    f"an item needs a text in its column {self.encoded_column!r}, or a vector."
+                )
+        vectors = iter(encoder.rows([row[self.encoded_column] for row in rows]))
+        return [
+            item if item.vector is not None else item.model_copy(update={"vector": next(vectors)})
+            for item in items
+        ]
+
+    def _convert_item(
         self, name: Any, vector: Any, row: dict[str, Any] | None
     ) -> tuple[Any, Any, Any]:
-        """Return (id, vector, row) of an item that a request gives by its vector or its row."""
         import pyarrow
 
         try:
@@ -138,23 +172,27 @@ class ServedModel:
         self.similarity.check_items(vectors, "items")
         return vectors
 
-    def display(
-        self, row: dict[str, Any], vector: np.ndarray
-    ) -> tuple[Kind, str | None, str | None]:
-        """Return the kind of an item, its image and its text."""
+    def image(self, row: dict[str, Any], vector: np.ndarray) -> str | None:
+        """Return the image of an item as a data URL; None if it has none."""
         image = row.get("image")
         if isinstance(image, str) and image.startswith("data:image/png;base64,"):
-            return "image", image, None
+            return image
         if self.image_shape is not None and vector.size == np.prod(self.image_shape):
-            return "image", _png(vector.reshape(self.image_shape)), None
-        text = row.get(self._item_text_column() or "text")
-        if isinstance(text, str):
-            return "text", None, text[:_MAX_TEXT]
-        return "row", None, None
+            return _png(vector.reshape(self.image_shape))
+        return None
 
-    def _item_text_column(self) -> str | None:
+    def item_text(self, row: dict[str, Any]) -> str | None:
+        """Return the text of an item whose words count in hybrid search."""
+        text = row.get(self.encoded_column)
+        return text if isinstance(text, str) else None
+
+    @property
+    def item_text_columns(self) -> list[str]:
+        """The columns of items that the model reads as texts."""
+        if self.encoder is not None:
+            return [self.encoded_column]
         blocks = self.columns.blocks_ if self.columns else []
-        return next((b["columns"][0] for b in blocks if b["kind"] == "text"), None)
+        return [name for b in blocks if b["kind"] == "text" for name in b["columns"]]
 
     def _shown_rows(self, rows: Any, batch: slice) -> list[dict[str, Any]]:
         """Return rows for display: scalar cells, and an image where there is one."""
@@ -193,6 +231,8 @@ def open_model(
     r: float,
     image_shape: tuple[int, int] | None = None,
     label: str | None = None,
+    encoder: Encoder | None = None,
+    encoded_column: str = "text",
 ) -> ServedModel:
     """Open the file of a similarity, of a learner, or of a table model.
 
@@ -201,14 +241,20 @@ def open_model(
     path : path-like
     r : float
         Parameter of a new AROMA.
-    image_shape, label : as in `ServedModel`
+    image_shape, label, encoder, encoded_column : as in `ServedModel`
     """
+    from likewise.matching import Matcher
+
     model = _files.load(path)
     columns = query_columns = None
     estimator = model
     if isinstance(model, TableModel):
         estimator, columns, query_columns = model.estimator, model.columns, model.query_columns
         label = label or model.target
+    if isinstance(model, Matcher):
+        raise ValueError(
+            f"{path} contains a Matcher, which needs --left, and --right if it has two tables."
+        )
     similarity = getattr(estimator, "similarity_", estimator)
     if not isinstance(similarity, Similarity):
         raise ValueError(
@@ -218,8 +264,13 @@ def open_model(
         raise ValueError(
             f"{path} contains a similarity of {similarity.takes}, but one of rows is needed."
         )
+    if encoder is not None and columns is not None:
+        raise ValueError(
+            f"encoder is not for {path}, which makes vectors of its own columns: it needs a model "
+            "file that holds only a similarity."
+        )
     learner, reason = _initial_learner(estimator, similarity, r)
-    return ServedModel(
+    served = ServedModel(
         path.stem,
         similarity,
         learner,
@@ -228,7 +279,20 @@ def open_model(
         query_columns,
         image_shape,
         label,
+        encoder,
+        encoded_column,
     )
+    if encoder is not None:
+        for kind, width in (
+            ("items", served.n_item_features),
+            ("queries", served.n_query_features),
+        ):
+            if width != encoder.width:
+                raise ValueError(
+                    f"the encoder returns vectors of {encoder.width} features, but the model takes "
+                    f"{kind} of {width}."
+                )
+    return served
 
 
 def _initial_learner(
@@ -256,6 +320,17 @@ def initialize_learner(learner: AROMA, n_query: int, n_item: int) -> AROMA:
         learner.initialize(n_query, n_item)
         learner.init = "auto"  # the state contains the start; the file need not repeat it
     return learner
+
+
+def _texts(rows: Any, column: str) -> list[str]:
+    """Return the texts of a column."""
+    if is_sparse(rows) or column not in rows.column_names:
+        raise ValueError(f"items need the column {column!r} of texts, which the encoder encodes.")
+    texts: list[str] = rows.column(column).to_pylist()
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"column {column!r} must hold texts, but contains {text!r}.")
+    return texts
 
 
 def _dense(rows: Any) -> np.ndarray:

@@ -22,31 +22,23 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
     on_ready : callable
         Called with the address when the server accepts requests.
     """
-    uvicorn: Any = require_extra("uvicorn", "server", "a server")
+    require_extra("uvicorn", "server", "a server")
     require_extra("fastapi", "server", "a server")
     from likewise.server._app import create_app
-    from likewise.server._connections import MAX_CONNECTIONS, allow_many_files, protocol_class
+    from likewise.server._workers import serve_workers
 
-    # A thread that handles feedback yields to a search after this many seconds instead of 5 ms.
-    sys.setswitchinterval(0.0005)
-    allow_many_files()
     with _listen(settings.host, settings.port) as listener:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         address = f"http://{host}:{listener.getsockname()[1]}{settings.root_path}"
-        config = uvicorn.Config(
-            create_app(settings),
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            proxy_headers=False,
-            http=protocol_class(),
-            ws="none",
-            limit_concurrency=MAX_CONNECTIONS + 1,  # above it, connections that wait are closed
-            backlog=2048,
-            timeout_keep_alive=65,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
-        )
-        _server(config, lambda: on_ready(address)).run(sockets=[listener])
+
+        def ready() -> None:
+            on_ready(address)
+            sys.stdout.flush()
+
+        if settings.workers > 1:
+            serve_workers(settings, listener, ready)
+        else:
+            make_server(create_app(settings), ready).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -64,14 +56,41 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _server(config: Any, on_ready: Callable[[], None]) -> Any:
+def make_server(app: Any, on_ready: Callable[[], object]) -> Any:
+    """Return a uvicorn server of an application, and prepare this process for it.
+
+    Parameters
+    ----------
+    app : ASGI application
+    on_ready : callable
+        Called when the server accepts requests.
+    """
     import uvicorn
+
+    from likewise.server._connections import MAX_CONNECTIONS, allow_many_files, protocol_class
+
+    # A thread that handles feedback yields to a search after this many seconds instead of 5 ms.
+    sys.setswitchinterval(0.0005)
+    allow_many_files()
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             if self.started:
                 on_ready()
-                sys.stdout.flush()
 
-    return Server(config)
+    return Server(
+        uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            http=protocol_class(),
+            ws="none",
+            limit_concurrency=MAX_CONNECTIONS + 1,  # above it, connections that wait are closed
+            backlog=2048,
+            timeout_keep_alive=65,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        )
+    )

@@ -1,22 +1,33 @@
 """The server without HTTP: searches, feedback, items and versions."""
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from hashlib import sha256
+import json
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from math import isfinite
 from secrets import token_hex
-from threading import Event, Lock, Thread
+from threading import Event, Thread
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from likewise._files import to_bytes
-from likewise.server._model import ServedModel, initialize_learner, open_model
+from likewise.server._canary import compare_arms
+from likewise.server._encoder import Encoder
+from likewise.server._filling import fill_store
+from likewise.server._following import StoreFollower
+from likewise.server._model import open_model
 from likewise.server._settings import Settings
-from likewise.server._snapshot import Catalog, Snapshot, Version, item_fields
+from likewise.server._shared import RemoteLearning, SharedMemory
+from likewise.server._snapshot import Snapshot
+from likewise.server._tracing import span
 from likewise.server.api import _schemas as schemas
-from likewise.server.api._feedback import request_digest, to_pages
-from likewise.server.learning._initial import BASE_VERSION
+from likewise.server.api._feedback import (
+    query_of,
+    request_digest,
+    text_digest,
+    texts_of,
+    to_pages,
+)
 from likewise.server.learning._worker import LearningProcess
 from likewise.server.store import (
     InvalidRequest,
@@ -24,16 +35,17 @@ from likewise.server.store import (
     NotFound,
     NotSupported,
     StoredItem,
-    StoreStatus,
     StoreUnavailable,
+    TextQuery,
     open_store,
 )
 
 _POLL_SECONDS = 0.1
+_FLUSH_SECONDS = 5.0  # between writes of the number of searches
 _MAX_INLINE_NUMBERS = 2_000_000  # a search over so many numbers takes about half a millisecond
 
 
-class Service:
+class Service(StoreFollower):
     """A model, its items and its store, with a learning process beside them.
 
     Parameters
@@ -41,33 +53,48 @@ class Service:
     settings : Settings
     learns : bool, default=True
         Whether to start a learning process.
+    learning : RemoteLearning, optional
+        The learning process of a supervisor, instead of an own one.
+    memory : SharedMemory, optional
+        Tells of changes that other workers have made.
     """
 
-    def __init__(self, settings: Settings, *, learns: bool = True) -> None:
-        self.settings = settings
-        self.model = open_model(
-            settings.model, r=settings.r, image_shape=settings.image_shape, label=settings.label
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        learns: bool = True,
+        learning: RemoteLearning | None = None,
+        memory: SharedMemory | None = None,
+    ) -> None:
+        model = open_model(
+            settings.model,
+            r=settings.r,
+            image_shape=settings.image_shape,
+            label=settings.label,
+            encoder=None if settings.encoder is None else Encoder.from_name(settings.encoder),
+            encoded_column=settings.text_column,
         )
-        self.store = open_store(settings.location, schema=settings.schema)
+        store = open_store(settings.location, schema=settings.schema)
         try:
-            self._initialize()
-            version, catalog = self._version(BASE_VERSION), Catalog()
-            self._index = version.build_index(settings.engine, catalog)
-            self.snapshot = Snapshot(self.model, version, catalog, self._index.snapshot)
-            self._refreshing = Lock()
-            self.refresh()
+            fill_store(store, settings, model)
+            super().__init__(settings, model, store, memory)
         except BaseException:
-            self.store.close()
+            store.close()
             raise
-        self._store_answers = True
+        self._store_answers, self._next_flush = True, 0.0
         self._stopping = Event()
         self._poller = Thread(target=self._poll, name="store-polling", daemon=True)
-        self.learning: LearningProcess | None = None
+        self.learning: LearningProcess | RemoteLearning | None = None
         if learns and self.model.no_learning_reason is None:
-            self.learning = LearningProcess(settings.location, settings.schema)
+            self.learning = learning or LearningProcess(settings.location, settings.schema)
 
     def start(self) -> None:
-        """Start learning, and polling the store."""
+        """Start learning, and polling the store; search once, to load what is compiled."""
+        snapshot = self.snapshot
+        if len(snapshot.catalog) and snapshot.items_are_queries:
+            with suppress(InvalidRequest):
+                snapshot.search(snapshot.catalog.items[0].vector[None], 1, None)
         self._poller.start()
         if self.learning is not None:
             self.learning.start()
@@ -79,122 +106,56 @@ class Service:
             self._poller.join()
         if self.learning is not None:
             self.learning.stop()
+        if self.canary is not None:
+            with suppress(StoreUnavailable):
+                self.canary.flush(self.store)
         self.store.close()
-
-    # The store, and snapshots of it.
 
     @property
     def store_available(self) -> bool:
         """Whether the store answers, and takes feedback."""
         return self._store_answers and self.store.writable
 
-    def _initialize(self) -> None:
-        """Check that the store belongs to the model, or fill a new store."""
-        digest = sha256(self.settings.model.read_bytes()).hexdigest()
-        known = self.store.note("model")
-        if known is not None and known != digest:
-            # The address of a database may contain a password.
-            in_postgres = self.store.kind == "postgresql"
-            location = "in PostgreSQL" if in_postgres else self.settings.location
-            raise ValueError(
-                f"the store {location} belongs to another model than {self.settings.model}: "
-                "give another --store."
-            )
-        items = _read_items(self.settings, self.model)
-        if known is None:
-            width = self.model.n_item_features or (len(items[0][0][1]) if items else None)
-            if width is None:
-                raise ValueError("items are needed: the model does not define their width.")
-            if width > schemas.MAX_FEATURES:
-                raise ValueError(
-                    f"items have {width} features, but the limit is {schemas.MAX_FEATURES}."
-                )
-            state = None
-            if self.model.learner is not None:
-                n_query = self.model.n_query_features or width
-                state = to_bytes(initialize_learner(self.model.learner, n_query, width))
-            self.store.initialize({"model": digest}, to_bytes(self.model.similarity), state)
-        self.store.set_learner(self.settings.learner)
-        if items is not None:
-            rows, file_digest = items
-            self.store.put_items(rows, digest=file_digest)
-
     def _poll(self) -> None:
         while not self._stopping.wait(_POLL_SECONDS):
             try:
                 self.refresh()
+                self.refresh_words()
+                if self.canary is not None and monotonic() >= self._next_flush:
+                    self.canary.flush(self.store)
+                    self._next_flush = monotonic() + _FLUSH_SECONDS
                 if not self.store.writable:
                     self.store.try_to_write()
                 self._store_answers = True
             except StoreUnavailable:
                 self._store_answers = False
 
-    def refresh(self) -> StoreStatus:
-        """Load changed items and a new live version from the store into a new snapshot."""
-        with self._refreshing:
-            status, snapshot = self.store.status(), self.snapshot
-            catalog, version = snapshot.catalog, snapshot.version
-            if status.change != catalog.change:
-                catalog = self._update_items(catalog)
-            if status.live != version.number:
-                version = self._version(status.live)
-                self._update_version(version, catalog)
-            if catalog is not snapshot.catalog or version is not snapshot.version:
-                # Atomic: a search sees the old snapshot or the new one.
-                self.snapshot = Snapshot(self.model, version, catalog, self._index.snapshot)
-            return status
-
-    def _update_version(self, version: Version, catalog: Catalog) -> None:
-        """Index the items under a new version; where no item moves, swap the similarity."""
-        if version.offsets is None and self.snapshot.version.offsets is None:
-            self._index.swap(version.similarity)
-        else:
-            self._index = version.build_index(self.settings.engine, catalog)
-
-    def _update_items(self, catalog: Catalog) -> Catalog:
-        """Apply the store's changes to the index, and return the new catalog."""
-        added, retired, change = self.store.items_since(catalog.change)
-        replaced, retired_revisions = {str(item.id) for item in added}, set(retired)
-        removed = [
-            name
-            for name, item in catalog.by_id.items()
-            if item.revision in retired_revisions and name not in replaced
-        ]
-        for exists, put in ((False, self._index.add), (True, self._index.update)):
-            items = [item for item in added if (str(item.id) in catalog.by_id) is exists]
-            if items:
-                rows = np.array([item.vector for item in items])
-                put([str(item.id) for item in items], rows, item_fields(items))
-        if removed:
-            self._index.remove(removed)
-        return catalog.updated(added, set(removed), change)
-
-    @lru_cache(maxsize=4)  # noqa: B019 (a server has one service)
-    def _version(self, number: int) -> Version:
-        return Version.from_files(number, self.store.version_files(number))
-
-    def snapshot_at(self, version: int | None) -> Snapshot:
-        """Return the present items under a version; None is the live one."""
-        snapshot = self.snapshot
-        if version is None or version == snapshot.version.number:
-            return snapshot
-        return self._snapshot_at(version, snapshot.catalog)
-
-    @lru_cache(maxsize=2)  # noqa: B019 (a server has one service)
-    def _snapshot_at(self, number: int, catalog: Catalog) -> Snapshot:
-        return Snapshot(self.model, self._version(number), catalog)
-
     # Queries.
 
     def search(self, request: schemas.SearchRequest) -> schemas.SearchResponse:
         """Find the items most similar to a query."""
-        snapshot = self._snapshot_for(request)
-        own = None if request.id is None else str(request.id)
-        matches = snapshot.search(snapshot.query_row(request), request.k + 1, request.filter)
-        others = [(item, score) for item, score in matches if str(item.id) != own]
-        return schemas.SearchResponse(
-            matches=_matches(others[: request.k]), model=snapshot.version.number
-        )
+        return schemas.SearchResponse.model_validate_json(self.search_json(request))
+
+    def search_json(self, request: schemas.SearchRequest) -> bytes:
+        """Return the response to a search as JSON, without objects for every match."""
+        with span("search", k=request.k, filtered=request.filter is not None) as current:
+            snapshot = self._snapshot_for(request)
+            live = snapshot.version.number
+            if request.version is None:
+                snapshot = self._assigned(request.user, request) or snapshot
+            number = snapshot.version.number
+            current.set_attribute("likewise.version", number)
+            row, text = snapshot.query_row(request), snapshot.query_text(request)
+            found = snapshot.search(row, request.k, request.filter, request.id, text)
+        matches: list[dict[str, Any]] = [{"id": item.id, "score": score} for item, score in found]
+        for _, score in found:
+            _check_finite(score)
+        if request.rows:
+            for match, (item, _) in zip(matches, found, strict=True):
+                match["row"] = {name: cell for name, cell in item.row.items() if name != "image"}
+        if self.canary is not None and request.version is None:
+            self.canary.count(live, number)
+        return json.dumps({"matches": matches, "model": number}).encode()
 
     def is_fast(self, request: schemas.SearchRequest) -> bool:
         """Whether a search takes less time than passing it to another thread."""
@@ -203,15 +164,26 @@ class Service:
         plain = request.text is None and request.version is None and request.filter is None
         if snapshot.index.store.plan.folded is None:  # every item is scored by itself
             return False
+        if self.is_stale:  # the store must be read
+            return False
+        shown = (snapshot, self.candidate)
+        if request.vector is None and any(s and s.version.weight > 0 for s in shown):
+            return False  # words are compared
         n_numbers = len(snapshot.catalog) * (snapshot.n_item_features or 0)
         return known and plain and n_numbers <= _MAX_INLINE_NUMBERS
+
+    def _assigned(self, user: str | None, query: schemas.QueryValue) -> Snapshot | None:
+        """Return the candidate if it answers a user's query."""
+        candidate, canary = self.candidate, self.canary
+        return candidate if candidate and canary and canary.takes(user, query) else None
 
     def score(self, request: schemas.ScoreRequest) -> schemas.ScoreResponse:
         """Score items for a query."""
         snapshot = self._snapshot_for(request, *request.items)
         items = [snapshot.catalog.item(name) for name in request.items]
-        rows = snapshot.version.item_rows(items)
-        scores = snapshot.similarity.score(snapshot.query_row(request), rows)[0].tolist()
+        rows = np.array([snapshot.catalog.row_numbers[str(item.id)] for item in items])
+        text = snapshot.query_text(request)
+        scores = snapshot.scores(snapshot.query_row(request), rows, text).tolist()
         pairs = zip(items, scores, strict=True)
         return schemas.ScoreResponse(scores=_matches(pairs), model=snapshot.version.number)
 
@@ -219,7 +191,8 @@ class Service:
         """Explain the score of an item for a query."""
         snapshot = self._snapshot_for(request, request.item)
         item = snapshot.catalog.item(request.item)
-        explanation = snapshot.explain(snapshot.query_row(request), item, request.top)
+        row, text = snapshot.query_row(request), snapshot.query_text(request)
+        explanation = snapshot.explain(row, item, request.top, text)
         _check_finite(explanation.score)
         return schemas.ExplainResponse(
             score=explanation.score,
@@ -231,7 +204,8 @@ class Service:
     def _snapshot_for(self, query: schemas.Query, *names: ItemId) -> Snapshot:
         """Return the snapshot for a query; refresh first if it names an unknown item."""
         wanted = names if query.id is None else (query.id, *names)
-        if any(str(name) not in self.snapshot.catalog.by_id for name in wanted):
+        by_id = self.current_snapshot().catalog.by_id
+        if any(str(name) not in by_id for name in wanted):
             self.refresh()
         return self.snapshot_at(query.version)
 
@@ -254,16 +228,76 @@ class Service:
         known = self.store.accepted_count(key, digest) if request.key is not None else None
         if known is not None:
             return known
-        snapshot = self.snapshot
         pages = to_pages(
             request,
             self.item,
-            self.model.n_query_features or snapshot.n_item_features,
-            ids_are_queries=snapshot.items_are_queries,
+            self._query_converter(texts_of(request)),
+            lambda click: self._ranked_by(click, request.user),
+            self._lexical_scores(),
         )
-        accepted = self.store.append(key, digest, pages, request.user)
+        with span("journal", pages=len(pages)) as current:
+            accepted = self.store.append(key, digest, pages, request.user)
+            current.set_attribute("likewise.comparisons", accepted)
         self._wake_learner()
         return accepted
+
+    def _query_converter(
+        self, texts: Sequence[str]
+    ) -> Callable[[schemas.QueryValue], int | list[float] | TextQuery]:
+        """Return a function from queries to what pages hold; the texts are encoded together."""
+        rows = self.model.vectorize_texts(texts) if texts else ()
+        vectors = dict(zip(texts, rows, strict=True))
+
+        def convert(query: schemas.QueryValue) -> int | list[float] | TextQuery:
+            snapshot = self.snapshot
+            if query.id is not None:
+                snapshot.check_id_queries()
+                return self.item(query.id).revision
+            if query.text is not None:
+                row = snapshot.check_query(vectors[query.text][None])[0]
+                return TextQuery(text_digest(query.text), row.tolist())
+            assert query.vector is not None
+            snapshot.check_query(np.array([query.vector], dtype=np.float32))
+            return query.vector
+
+        return convert
+
+    def _lexical_scores(self) -> Callable[[schemas.QueryValue, Sequence[int]], Any]:
+        """Return a function from a query and revisions to lexical scores; None without them."""
+        snapshot = self.snapshot
+
+        def scores(query: schemas.QueryValue, shown: Sequence[int]) -> tuple[float, ...] | None:
+            text = query.text
+            if query.id is not None:
+                text = self.model.item_text(self.item(query.id).row)
+            if snapshot.lexical is None or text is None:
+                return None
+            found = snapshot.lexical.scores_of(text, shown)
+            return found if any(found) else None
+
+        return scores
+
+    def _ranked_by(self, click: schemas.Click, user: str | None) -> int | None:
+        """Return the version that ranked a page, if it is known or an A/B test needs it."""
+        if click.model is not None:
+            if click.model > self.last_version:
+                self.refresh()
+            if click.model > self.last_version:
+                raise InvalidRequest(f"model {click.model} is not a version of this server.")
+            return click.model
+        if self.canary is None:
+            return None
+        return (self._assigned(user, query_of(click.query)) or self.snapshot).version.number
+
+    def compare_canary(self) -> schemas.Canary | None:
+        """Return the searches and clicks of the live version and of the candidates after it."""
+        if self.canary is None:
+            return None
+        self.canary.flush(self.store)
+        candidate = self.candidate
+        number = None if candidate is None else candidate.version.number
+        live = self.snapshot.version.number
+        return compare_arms(self.store, live, number, self.canary.share)
 
     def undo(self, key: str) -> int:
         """Undo feedback, and return the number of its comparisons."""
@@ -290,7 +324,7 @@ class Service:
 
     def item(self, name: ItemId) -> StoredItem:
         """Return an item, also one that another server has just added."""
-        if str(name) not in self.snapshot.catalog.by_id:
+        if str(name) not in self.current_snapshot().catalog.by_id:
             self.refresh()
         return self.snapshot.catalog.item(name)
 
@@ -299,21 +333,21 @@ class Service:
         if len({str(item.id) for item in items}) < len(items):
             raise InvalidRequest("items contains an id twice; ids must be unique.")
         width = self.snapshot.n_item_features
-        rows = []
-        for item in items:
-            name, vector, row = self.model.convert_item(item.id, item.vector, item.row)
+        rows = self.model.convert_items(items)
+        for name, vector, _ in rows:
             if width is not None and len(vector) != width:
                 raise InvalidRequest(
                     f"item {name!r} has {len(vector)} features, but the others have {width}."
                 )
-            rows.append((name, vector, row))
         changed = self.store.put_items(rows, add=add, replace=not add)
+        self.announce_change()
         self.refresh()
         return changed
 
     def remove_item(self, name: ItemId) -> None:
         """Remove an item."""
         self.store.remove_item(name)
+        self.announce_change()
         self.refresh()
 
     def make_live(self, version: int, *, rollback: bool) -> int:
@@ -321,24 +355,8 @@ class Service:
         if version > 2**31:
             raise NotFound(f"there is no version {version}.")
         self.store.make_live(version, rollback=rollback)
+        self.announce_change()
         return self.refresh().live
-
-
-def _read_items(settings: Settings, model: ServedModel) -> tuple[list[Any], str] | None:
-    """Return the items of the file and its digest; None if there is no file."""
-    from likewise.tables import read_table
-
-    if settings.items is None:
-        return None
-    table = read_table(settings.items)
-    path = settings.items
-    content = path.read_bytes() if path.is_file() else str(path).encode()
-    rows = table.rows
-    if settings.label is None and table.labels is not None and hasattr(rows, "append_column"):
-        import pyarrow
-
-        rows = rows.append_column(table.target, pyarrow.array(table.labels.tolist()))
-    return list(model.convert_table(rows)), sha256(content).hexdigest()
 
 
 def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[schemas.Match]:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 LEARNERS = ("ridge", "aroma")
 _MIN_TOKEN_LENGTH = 16
+_MAX_WORKERS = 64
+_MAX_WEIGHT = 1e6
+_ENCODER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,9 @@ class Settings:
         A model file.
     items : path-like, optional
         A table of items with a column ``id``. Not needed where the store contains the items.
+    left, right, labels : path-like, optional
+        Instead of items: the tables of a `likewise.Matcher`, which then asks whether two records
+        are the same, and labeled pairs to begin with. Without `right`, it asks about duplicates.
     store : str, optional
         A file, or ``postgresql://...``; by default a file beside the model.
     schema : str, default="likewise"
@@ -39,6 +45,19 @@ class Settings:
         The shape of items that are images.
     label : str, optional
         A column of the items that is shown and not compared.
+    encoder : str, optional
+        ``package.module:function``, a callable that turns a list of texts into vectors: of the
+        items' texts, of searches and of feedback.
+    text_column : str, default="text"
+        The column of the items that the encoder encodes, and whose words count in hybrid search.
+    hybrid : float, optional
+        The initial weight of a lexical score (BM25), which is added to the similarity and is from 0
+        to 1. Feedback changes the weight. By default there is no lexical score.
+    canary : float, default=0.0
+        The share of users, or of queries without a user, whose searches the newest candidate
+        answers while it is better than the live version on held-out pages.
+    workers : int, default=1
+        Number of processes that answer requests; another one learns.
     max_bytes : int, default=4_000_000
         Size limit of a request body.
     feedback_rate : float, default=200.0
@@ -61,15 +80,24 @@ class Settings:
     r: float = 10.0
     image_shape: tuple[int, int] | None = None
     label: str | None = None
+    encoder: str | None = None
+    text_column: str = "text"
+    hybrid: float | None = None
+    canary: float = 0.0
+    workers: int = 1
     max_bytes: int = 4_000_000
     feedback_rate: float = 200.0
     timeout: float = 30.0
     root_path: str = ""
+    left: Path | None = None
+    right: Path | None = None
+    labels: Path | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "model", Path(self.model))
-        if self.items is not None:
-            object.__setattr__(self, "items", Path(self.items))
+        for name in ("model", "items", "left", "right", "labels"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, Path(getattr(self, name)))
+        self._check_tables()
         if not 0 <= self.port < 65_536:
             raise ValueError(f"port must be from 0 to 65535, but {self.port} was given.")
         if self.token is not None and len(self.token) < _MIN_TOKEN_LENGTH:
@@ -86,6 +114,21 @@ class Settings:
             raise ValueError(
                 f"learner must be {' or '.join(LEARNERS)}, but {self.learner!r} was given."
             )
+        if self.hybrid is not None and not 0 <= self.hybrid <= _MAX_WEIGHT:
+            raise ValueError(
+                f"hybrid must be from 0 to {_MAX_WEIGHT:g}, but {self.hybrid} was given."
+            )
+        if not 0 <= self.canary < 1:
+            raise ValueError(f"canary must be from 0 to below 1, but {self.canary} was given.")
+        if not 1 <= self.workers <= _MAX_WORKERS:
+            raise ValueError(
+                f"workers must be from 1 to {_MAX_WORKERS}, but {self.workers} was given."
+            )
+        if self.encoder is not None and _ENCODER.fullmatch(self.encoder) is None:
+            raise ValueError(
+                "encoder must be a name such as package.module:function, but "
+                f"{self.encoder!r} was given."
+            )
         if re.fullmatch(r"(/[A-Za-z0-9._~-]+)*", self.root_path) is None:
             raise ValueError(
                 "root_path must begin with / and not end with it, such as /sim, but "
@@ -96,6 +139,21 @@ class Settings:
                 raise ValueError(
                     f"{name} must be greater than 0, but {getattr(self, name)} was given."
                 )
+
+    def _check_tables(self) -> None:
+        """Check the tables of a matcher, which excludes what belongs to items."""
+        if self.left is None:
+            for name in ("right", "labels"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} needs left, the table of a matcher.")
+            return
+        if self.items is not None or self.workers > 1:
+            other = "items" if self.items is not None else "workers"
+            raise ValueError(f"left is the table of a matcher, which has no {other}.")
+        for name in ("left", "right", "labels"):
+            path = getattr(self, name)
+            if path is not None and not path.exists():
+                raise ValueError(f"{name} is {path}, but there is no such file.")
 
     @property
     def is_local(self) -> bool:

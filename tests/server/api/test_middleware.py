@@ -94,6 +94,15 @@ def test_a_name_that_was_pointed_here_is_refused(ask, host, status):
     assert ask().get("/healthz", headers={"host": host}).status_code == status
 
 
+def test_with_a_token_a_proxy_may_serve_any_name(ask):
+    client = ask(token=TOKEN)
+    headers = {"authorization": f"Bearer {TOKEN}", "host": "sim.example"}
+    for origin, status in (("https://sim.example", 200), ("https://evil.example", 403)):
+        answer = client.post("/v1/search", json=QUESTION, headers=headers | {"origin": origin})
+        assert answer.status_code == status
+    assert client.get("/healthz", headers={"host": "[::1]evil.com"}).status_code == 403
+
+
 def test_pages_of_other_sites_may_change_nothing(ask):
     client = ask()
     body = {"triplets": [{"query": "d1", "closer": "d2", "farther": "d3"}]}
@@ -222,7 +231,7 @@ def test_an_error_of_ours_says_nothing_of_our_insides(ask, monkeypatch):
     def fail(self, request):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(Service, "search", fail)
+    monkeypatch.setattr(Service, "search_json", fail)
     answer = client.post("/v1/search", json=QUESTION)
     assert answer.status_code == 500
     assert answer.json() == {"error": "internal error; the server's log has the details."}

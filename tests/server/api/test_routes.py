@@ -47,6 +47,15 @@ def test_search_with_a_filter_finds_those_items_alone(http):
     assert labels == {"digit 3", "digit 4"}
 
 
+def test_matches_have_rows_if_these_are_asked_for(http):
+    plain = http.post("/v1/search", json={"id": "d5", "k": 3}).json()["matches"]
+    found = http.post("/v1/search", json={"id": "d5", "k": 3, "rows": True}).json()["matches"]
+    assert [set(match) for match in plain] == [{"id", "score"}] * 3
+    assert [{"id": m["id"], "score": m["score"]} for m in found] == plain
+    for match in found:
+        assert match["row"] == {"digit": http.get(f"/v1/items/{match['id']}").json()["label"]}
+
+
 def test_score_and_search_agree(http):
     matches = http.post("/v1/search", json={"id": "d5", "k": 3}).json()["matches"]
     asked = {"id": "d5", "items": [match["id"] for match in matches]}
@@ -81,7 +90,7 @@ def test_an_explanation_sums_to_the_score_and_names_columns(http):
         ("score", {"id": "d5", "items": []}, 422, "body.items"),
         ("score", {"id": "d5", "items": ["none"]}, 404, "there is no item 'none'"),
         ("explain", {"id": "d5", "item": "none"}, 404, "there is no item 'none'"),
-        ("feedback", {}, 422, "triplets or clicks must be given"),
+        ("feedback", {}, 422, "triplets, clicks or pairs must be given"),
         (
             "feedback",
             {"triplets": [{"query": "d1", "closer": "d2", "farther": "d2"}]},
@@ -112,6 +121,23 @@ def test_an_explanation_sums_to_the_score_and_names_columns(http):
             422,
             "which compares nothing",
         ),
+        (
+            "feedback",
+            {"pairs": [{"query": "d1", "item": "d1", "same": True}]},
+            422,
+            "both are 'd1'",
+        ),
+        (
+            "feedback",
+            {
+                "pairs": [
+                    {"query": "d1", "item": "d2", "same": True},
+                    {"query": "d1", "item": "d2", "same": False},
+                ]
+            },
+            422,
+            "'d2' is the same and that it is not",
+        ),
         ("items", {"items": [{"id": "new"}]}, 422, "vector or row must be given"),
         ("items", {"items": [{"id": "d1", "vector": [0.5] * 64}]}, 409, "item 'd1' already"),
         ("items", {"items": [{"id": "new", "vector": [0.5]}]}, 422, "1 features"),
@@ -135,6 +161,35 @@ def test_numbers_that_are_none_are_refused(http, number):
         headers={"content-type": "application/json"},
     )
     assert answer.status_code == 422
+
+
+def test_pairs_are_judgments_that_are_exported_and_undone(http, running):
+    before = http.get("/v1/feedback").json()["acknowledged"]
+    kept = http.get("/v1/teach/goal").json()["answers"]
+    pairs = [
+        {"query": "d1", "item": "d11", "same": True},
+        {"query": "d1", "item": "d21", "same": True},
+        {"query": "d2", "item": "d3", "same": False},
+    ]
+    answer = http.post("/v1/feedback", json={"pairs": pairs, "key": "of-pairs"})
+    assert answer.json() == {"accepted": 2}  # the pairs of a query are one judgment
+    with running.client() as client:
+        state = client.wait(180)
+        assert state.applied == state.acknowledged == before + 2
+        lines = client.export(kind="pairs").splitlines()
+        assert lines[0] == "left_id,right_id,label,key,at"
+        assert [line.split(",")[:4] for line in lines[-3:]] == [
+            ["d1", "d11", "1", "of-pairs"],
+            ["d1", "d21", "1", "of-pairs"],
+            ["d2", "d3", "0", "of-pairs"],
+        ]
+        assert "of-pairs" not in client.export()
+        assert client.teach_goal().answers == kept + 2
+        client.undo("of-pairs")
+        assert "of-pairs" not in client.export(kind="pairs")
+        assert client.teach_goal().answers == kept
+        assert client.feedback(pairs=[("d5", "d15", True), ("d5", "d6", False)]) == 1
+        assert client.export().splitlines()[-1].startswith("d5,d15,d6,")  # it is a comparison
 
 
 def test_feedback_is_acknowledged_and_consumed(http, running):

@@ -47,16 +47,41 @@ def wines():
     return frame, "grower", Columns(ignore=["grower"])
 
 
-SETS = {"digits": digits, "sentences": sentences, "wines": wines}
+def abstracts(n=120):
+    """Return vectors, each with a long text that the model does not read."""
+    frame, _, columns = sentences()
+    vectors = columns.fit(frame).transform(frame)
+    rng = np.random.default_rng(0)
+    rows = []
+    for number, about in enumerate(rng.choice(frame["about"].unique(), n)):
+        own = rng.permutation(np.flatnonzero(frame["about"] == about))[:3]
+        chosen = np.append(own, rng.integers(len(frame), size=3))
+        parts = frame["text"].to_numpy()[chosen]
+        rows.append(
+            {
+                "id": f"abstract-{number}",
+                "vector": vectors[chosen].sum(axis=0).astype(np.float32),
+                "title": f"{number}: {' '.join(parts[0].split()[:6])}",
+                "abstract": " ".join(parts),
+                "about": about,
+            }
+        )
+    return pd.DataFrame(rows), "about", None
+
+
+SETS = {"digits": digits, "sentences": sentences, "wines": wines, "abstracts": abstracts}
 
 
 def write_set(name, folder):
     """Write a model that knows nothing yet, and the items; return their frame and label."""
     frame, label, columns = SETS[name]()
-    columns.fit(frame)
-    width = len(columns.feature_names_)
-    start = lw.Bilinear(np.eye(width), norm="cosine")
-    TableModel(columns, start, target=label).save(folder / f"{name}.safetensors")
+    model = folder / f"{name}.safetensors"
+    if columns is None:
+        lw.save(lw.Bilinear(np.eye(len(frame["vector"][0])), norm="cosine"), model)
+    else:
+        columns.fit(frame)
+        start = lw.Bilinear(np.eye(len(columns.feature_names_)), norm="cosine")
+        TableModel(columns, start, target=label).save(model)
     frame.to_parquet(folder / f"{name}.parquet", index=False)
     return frame, label
 
@@ -64,13 +89,15 @@ def write_set(name, folder):
 def serving(zygote, name, folder, **settings):
     """Serve a set that was written."""
     model, items = folder / f"{name}.safetensors", folder / f"{name}.parquet"
+    if name == "abstracts":  # its model file does not name the label
+        settings = {"label": "about", **settings}
     return zygote.server(model, items, **settings)
 
 
 def promote_learned(server):
     """Make the newest version live that is not the start."""
     with server.client() as client:
-        learned = (m for m in client.models().models if m.penalty is not None or m.gamma > 0)
+        learned = (m for m in client.models().models if m.penalty or m.gamma or m.rank)
         return client.promote(next(learned).version)
 
 

@@ -126,50 +126,6 @@ def test_a_text_of_ones_own_finds_neighbors(browser, servers):
         assert visit.untroubled()
 
 
-def test_ten_comparisons_are_taught_by_keyboard_and_one_is_undone(browser, servers):
-    with (
-        Visit(browser, servers["digits"], **LOOKS["light"]) as visit,
-        servers["digits"].client() as client,
-    ):
-        page = visit.open("teach")
-        before = client.feedback_state().acknowledged
-        kept = len(client.export().splitlines())
-        for n in range(10):
-            _press(visit, "ArrowLeft" if n % 2 else "ArrowRight")
-        assert client.feedback_state().acknowledged == before + 10
-        last = client.export().splitlines()[-1]
-        asked = _press(visit, "s")
-        assert "Skipped" in asked
-        assert client.feedback_state().acknowledged == before + 10
-        said = _press(visit, "u")
-        assert "Undone: left" in said
-        rows = client.export().splitlines()
-        assert len(rows) == kept + 9
-        assert last not in rows
-        # The question is asked again, and can be answered the other way.
-        query, closer, farther = last.split(",")[:3]
-        pictures = page.locator(".stage img").evaluate_all("all => all.map(i => i.alt)")
-        assert pictures == [f"image {name}" for name in (query, closer, farther)]
-        _press(visit, "ArrowRight")
-        assert client.export().splitlines()[-1].split(",")[:3] == [query, farther, closer]
-        state = client.wait()
-        expected = str(state.acknowledged)
-        visit.until("n => document.querySelector('.teach .figure').textContent === n", expected)
-        assert page.locator("aside .chart").count() == 1
-        assert visit.untroubled()
-
-
-def _press(visit, key):
-    """Press a key, wait for what is said about it, and return that."""
-    visit.page.evaluate("document.querySelector('.told').textContent = ''")
-    visit.page.keyboard.press(key)
-    visit.until(
-        "() => document.querySelector('.told').textContent !== ''"
-        " && !document.querySelector('.stage[aria-busy]')"
-    )
-    return visit.page.locator(".told").inner_text()
-
-
 def test_the_answers_are_saved_as_a_file(browser, servers):
     with Visit(browser, servers["wines"], **LOOKS["light"]) as visit:
         page = visit.open("teach")
@@ -228,28 +184,6 @@ def test_what_was_lost_comes_first_by_how_much_and_opens_neighbors(browser, serv
         link.click()
         page.wait_for_selector(READY["neighbors"])
         assert page.url.endswith(target)
-        assert visit.untroubled()
-
-
-def test_the_map_goes_from_before_to_after_and_shows_items(browser, servers):
-    with Visit(browser, servers["wines"], **LOOKS["light"]) as visit:
-        page = visit.open("map")
-        after = page.locator("canvas.plane").screenshot()
-        page.get_by_role("button", name="Before").click()
-        assert page.locator("#way").input_value() == "0"
-        assert page.locator("canvas.plane").screenshot() != after
-        plane = page.locator("canvas.plane")
-        plane.focus()
-        page.keyboard.press("ArrowRight")
-        page.wait_for_selector(".over .few")
-        shown = page.locator(".over b").inner_text()
-        page.keyboard.press("Enter")
-        page.wait_for_selector(READY["neighbors"])
-        assert page.url.endswith(f"#/neighbors/{shown}")
-        page = visit.open("map?by=alcohol", "canvas.plane")
-        assert "alcohol" in page.locator(".mapped > p").last.inner_text()
-        page = visit.open("map", ".kinds")
-        assert page.locator(".kinds button").all_inner_texts() == ["first", "second", "third"]
         assert visit.untroubled()
 
 

@@ -3,19 +3,24 @@
 PAGES = ("neighbors", "teach", "map", "quality", "models")
 READY = {
     "neighbors": ".side.after .near",
-    "teach": ".choice.right button",
+    "teach": ".choice.right .pick",
     "map": "canvas.plane",
     "quality": ".outcomes",
     "models": ".versions tbody tr",
 }
 LOOKS = {
-    "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
-    "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 900}},
-    "phone": {"color_scheme": "dark", "viewport": {"width": 360, "height": 780}},
+    "light": {"color_scheme": "light", "viewport": {"width": 1280, "height": 800}},
+    "dark": {"color_scheme": "dark", "viewport": {"width": 1280, "height": 800}},
+    "phone": {"color_scheme": "dark", "viewport": {"width": 390, "height": 844}},
 }
 
 # Each set in one look, and one of them in every look.
-SHOWN = [("digits", look) for look in LOOKS] + [("sentences", "dark"), ("wines", "phone")]
+SHOWN = [
+    *(("digits", look) for look in LOOKS),
+    ("sentences", "dark"),
+    ("wines", "phone"),
+    ("abstracts", "phone"),
+]
 
 
 class Visit:
@@ -53,7 +58,8 @@ class Visit:
             if self.page.evaluate(expression, argument):
                 return
             self.page.wait_for_timeout(50)
-        raise AssertionError(f"never true: {expression}")
+        seen = self.page.locator(".notice, .told").all_inner_texts()
+        raise AssertionError(f"never true: {expression}; {seen=}, {self.troubles=}")
 
     def asked_elsewhere(self):
         return [url for url in self.asked if not url.startswith((self.address, "data:", "blob:"))]

@@ -1,13 +1,16 @@
-"""The gate: held-out data leave no trace, and random clicks promote almost nothing."""
+"""The gate: values of pages, thresholds, and random clicks that promote almost nothing."""
 
 import numpy as np
 import pytest
 from benchmarks.gate import Stream
+from tests.server.learning.held_out import (
+    of_split,
+    pages_of,
+)
 from tests.server.learning.test_learner import filled, learn_all
 
-from likewise._files import from_bytes, to_bytes
+from likewise._files import to_bytes
 from likewise.learners.validation._gate import MIN_GAIN_IN_ERRORS
-from likewise.server.learning._aroma import SHARES, AromaMethod
 from likewise.server.learning._gate import (
     MIN_QUERIES,
     CandidateSchedule,
@@ -16,51 +19,17 @@ from likewise.server.learning._gate import (
     passing_threshold,
     split_of,
 )
-from likewise.server.learning._initial import InitialModel, matrix_scores
-from likewise.server.learning._journal import JournalCache
-from likewise.server.learning._learner import Learner, version_scores
-from likewise.server.learning._pages import HeldOutPages, Pages
-from likewise.server.learning._ridge import RidgeMethod
+from likewise.server.learning._initial import InitialModel
+from likewise.server.learning._learner import Learner
+from likewise.server.learning._pages import HeldOutPages
 from likewise.server.store import (
     Candidate,
     Evaluation,
     Page,
     Recipe,
     Verdict,
-    VersionFiles,
-    VersionInfo,
 )
 from likewise.supervision import N_SPLITS
-
-
-def pages_of(*pages, query_splits=None, item_splits=None, firsts=None, width=3):
-    """Return pages given as (query, shown, chosen), by row numbers."""
-    rng = np.random.default_rng(0)
-    n_queries = 1 + max(query for query, _, _ in pages)
-    n_items = 1 + max(item for _, shown, _ in pages for item in shown)
-    Q, P = (_unit(rng.normal(size=(n, width))) for n in (n_queries, n_items))
-    return Pages(
-        Q,
-        P,
-        list(range(n_queries)),
-        np.arange(n_items),
-        np.zeros(n_queries, int) if query_splits is None else np.array(query_splits),
-        np.zeros(n_items, int) if item_splits is None else np.array(item_splits),
-        np.arange(len(pages)) if firsts is None else np.array(firsts),
-        np.array([query for query, _, _ in pages]),
-        np.repeat(np.arange(len(pages)), [len(shown) for _, shown, _ in pages]),
-        np.array([item for _, shown, _ in pages for item in shown]),
-        np.array([item in chosen for _, shown, chosen in pages for item in shown]),
-    )
-
-
-def journal_pages(store, initial):
-    """Return all pages of a journal."""
-    return JournalCache.load(store, initial, store.entries(0, 1_000)[-1].number).pages()
-
-
-def _unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def test_splits_are_a_fifth_each_and_never_change():
@@ -150,6 +119,10 @@ def test_too_few_queries_judge_nothing():
     enough = pages_of(*few, (MIN_QUERIES, (0, 1), (1,)))
     assert len(evaluation_pages(enough, 0, range(5))) == MIN_QUERIES
     assert evaluation_pages(enough, 1, range(5)) is None
+    nothing = [(query, (0, 1), ()) for query in range(MIN_QUERIES, 3 * MIN_QUERIES)]
+    assert evaluation_pages(pages_of(*few, *nothing), 0, range(5)) is None
+    with_both = pages_of(*few, *nothing, (MIN_QUERIES, (0, 1), (0, 1)))
+    assert len(evaluation_pages(with_both, 0, range(5))) == 3 * MIN_QUERIES
 
 
 def test_pages_that_compare_nothing_teach_and_do_not_judge():
@@ -158,59 +131,37 @@ def test_pages_that_compare_nothing_teach_and_do_not_judge():
     assert pages.relevance().nnz == 3
 
 
-def test_training_of_a_split_has_neither_its_queries_nor_its_items():
-    pages = pages_of(
-        (0, (0, 1, 2), (0, 2)),
-        (1, (0, 1, 2), (1, 2)),
-        query_splits=[3, 0],
-        item_splits=[0, 3, 1],
-    )
-    assert pages.relevance(3).toarray().tolist() == [[0, 0, 0], [0, 0, 1]]
-    assert pages.relevance(2).toarray().tolist() == [[1, 0, 1], [0, 1, 1]]
-    assert pages.relevance(2, until=1).toarray().tolist() == [[1, 0, 1], [0, 0, 0]]
-    assert pages.is_training_item(3).tolist() == [False, False, True]
+class _Recorded:
+    """Scores and ranks that say nothing, and what was asked of them."""
+
+    splits = range(N_SPLITS)
+
+    def __init__(self, asked, which):
+        self._asked, self._which = asked, which
+
+    def _note(self, what, split, queries):
+        self._asked.append((self._which, what, split, queries.tolist()))
 
 
-def _journal(store, extra=(), seed=0):
-    rng = np.random.default_rng(seed)
-    for number in range(80):
-        query, *shown = (rng.choice(150, 6, replace=False) + 1).tolist()
-        store.append(str(number), "x", [Page(query, tuple(shown), tuple(shown[:1]))])
-    for number, page in enumerate(extra):
-        store.append(f"extra {number}", "x", [page])
+class _RecordedLive(_Recorded):
+    def scores(self, held_out, split):
+        self._note("scores", split, held_out.queries)
+        return np.zeros(len(held_out.item))
+
+    def mapped(self, queries, split):
+        self._note("ranks", split, queries)
+        return np.zeros((len(queries), 3))
 
 
-def _of_split(split, n, start=0):
-    """Return revisions of items whose ids are in a split."""
-    return [number + 1 for number in range(start, 150) if split_of(number) == split][:n]
+class _RecordedCandidates(_Recorded):
+    def scores(self, pages, held_out, split):
+        self._note("scores", split, held_out.queries)
+        return np.zeros((1, 1, len(held_out.item)))
 
-
-def _intruders(split):
-    """Return pages that only a split may know of: by their query, by an item, and all of them."""
-    query, item = _of_split(split, 2)
-    other, third = (_of_split((split + 1) % 5, 2), _of_split((split + 2) % 5, 3))
-    by_query = Page(query, (other[0], *third), (other[0],))
-    by_item = Page(other[0], (item, *third), (item,))
-    whole = Page(query, (item, *third), (item,))
-    return [by_query, by_item, whole]
-
-
-@pytest.mark.parametrize("split", range(N_SPLITS))
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_an_intruder_leaves_no_trace_in_the_ridge_that_its_split_judges(tmp_path, split, which):
-    found = []
-    for name, extra in (("with", [_intruders(split)[which]] * 5), ("without", [])):
-        store = filled(tmp_path / f"{name}.sqlite")
-        _journal(store, extra)
-        initial = InitialModel.from_store(store)
-        pages = journal_pages(store, initial)
-        method = RidgeMethod(initial)
-        held_out = HeldOutPages(pages, np.arange(80))
-        found.append([method.scores(pages, held_out, k) for k in range(N_SPLITS)])
-        store.close()
-    assert np.array_equal(found[0][split], found[1][split])
-    others = [k for k in range(N_SPLITS) if k != split]
-    assert any(not np.array_equal(found[0][k], found[1][k]) for k in others)
+    def ranks(self, pages, judged, split, live):
+        self._note("ranks", split, judged.queries)
+        assert len(live) == len(judged.queries)
+        return np.ones((2, len(judged.item)), dtype=int)
 
 
 def test_each_split_is_judged_by_the_pages_of_its_own_queries():
@@ -218,110 +169,40 @@ def test_each_split_is_judged_by_the_pages_of_its_own_queries():
     given = [(query, (0, 1, 2), (0,)) for query in (0, 1, 2, 3, 0)]
     pages = pages_of(*given, query_splits=splits, item_splits=[1, 0, 0])
     asked = []
-
-    def scores(held_out, split):
-        asked.append((split, held_out.queries.tolist()))
-        return np.zeros(len(held_out.item))
-
-    live, candidates = evaluate(
-        pages,
-        np.arange(5),
-        lambda held_out, split: scores(held_out, split)[None, None],
-        scores,
-        range(5),
+    live, candidates, heads = evaluate(
+        pages, np.arange(5), _RecordedCandidates(asked, "new"), _RecordedLive(asked, "live")
     )
-    assert asked == [(1, [1, 3]), (1, [1, 3]), (3, [0, 2]), (3, [0, 2])]
+    assert asked == [
+        (which, what, split, queries)
+        for split, queries in ((1, [1, 3]), (3, [0, 2]))
+        for what in ("scores", "ranks")
+        for which in ("live", "new")
+    ]
     np.testing.assert_array_equal(live, candidates[0, 0])
     # Queries 1 and 3 come first: item 0 is in their split, so it is new to them.
     np.testing.assert_array_equal(live[1], [np.nan, np.nan, 0.5, 0.5])
     np.testing.assert_array_equal(live[2], [0.5, 0.5, np.nan, np.nan])
+    np.testing.assert_allclose(heads, np.full((2, 4), 1 / 3))  # one of three was chosen
 
 
-def test_clicks_that_can_only_be_memorized_promote_nothing(rng, monkeypatch):
-    """Every query wants an item of its own, and nothing about one tells about another."""
-    queries, items = (_unit(rng.normal(size=(n, 200))) for n in (60, 300))
-    wanted = np.argsort(-(queries @ items.T), axis=1)[:, 5]
-
-    def promoted():
-        stream = Stream(queries, items)
-        for number in range(120):
-            shown = np.argsort(-(queries[number % 60] @ items.T), kind="stable")[:10]
-            stream.add(number % 60, shown, shown == wanted[number % 60])
-        return stream.promoted
-
-    assert promoted() == []
-    usual = Pages.relevance
-    monkeypatch.setattr(
-        Pages, "relevance", lambda self, split=None, until=np.inf: usual(self, None, until)
+def test_each_split_is_judged_by_the_pairs_of_its_own_queries():
+    pairs = [
+        (query, (item,), (item,) if same else ())
+        for query, item, same in ((0, 0, True), (0, 1, False), (1, 2, True), (1, 1, False))
+    ]
+    pages = pages_of(*pairs, query_splits=[3, 1], item_splits=[0, 0, 1])
+    asked = []
+    live, candidates, heads = evaluate(
+        pages, np.arange(4), _RecordedCandidates(asked, "new"), _RecordedLive(asked, "live")
     )
-    assert promoted() != []
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_an_intruder_leaves_no_trace_in_the_twin_of_aroma(tmp_path, which):
-    states = []
-    for name, extra in (("with", [_intruders(0)[which]] * 5), ("without", [])):
-        store = filled(tmp_path / f"{name}.sqlite", "aroma")
-        _journal(store, extra)
-        learn_all(store)
-        checkpoint = store.checkpoint()
-        states.append([from_bytes(s).state_.W for s in (checkpoint.state, checkpoint.twin)])
-        store.close()
-    (whole, twin), (other_whole, other_twin) = states
-    assert np.array_equal(twin, other_twin)
-    assert not np.array_equal(whole, other_whole)
-
-
-def test_the_twin_of_aroma_is_what_the_gate_judges(tmp_path):
-    store = filled(tmp_path / "store.sqlite", "aroma")
-    _journal(store, _intruders(0) * 5)
-    learn_all(store)
-    initial, checkpoint = InitialModel.from_store(store), store.checkpoint()
-    pages = journal_pages(store, initial)
-    held_out = HeldOutPages(pages, np.arange(80))
-    whole, twin = (from_bytes(s).state_.W for s in (checkpoint.state, checkpoint.twin))
-    expected, other = (matrix_scores(pages, held_out, W.astype(np.float64)) for W in (twin, whole))
-    found = AromaMethod(store, initial, checkpoint).scores(pages, held_out, 0)
-    np.testing.assert_allclose(found[SHARES.index(1.0), 0], expected, rtol=1e-6)
-    assert not np.allclose(found[SHARES.index(1.0), 0], other, rtol=1e-6)
-    info = VersionInfo(2, "learned", 10**6, 0.0, 0.0, False, Recipe("aroma"), None, True)
-    files = VersionFiles(
-        to_bytes(initial.to_similarity(whole)), None, to_bytes(initial.to_similarity(twin))
-    )
-    scores = version_scores(info, files, pages, initial)
-    np.testing.assert_allclose(scores(held_out, 0), expected, rtol=1e-6)
-    assert scores(held_out, 1) is None
-    store.close()
-
-
-def test_an_item_passed_over_leaves_no_trace_in_the_twin_either(tmp_path):
-    (item,), (query, chosen) = _of_split(0, 1), _of_split(1, 2)
-    twins = []
-    for name, extra in (("with", [Page(query, (item, chosen), (chosen,))]), ("without", [])):
-        store = filled(tmp_path / f"{name}.sqlite", "aroma")
-        _journal(store, extra)
-        learn_all(store)
-        twins.append(from_bytes(store.checkpoint().twin).state_.W)
-        store.close()
-    assert np.array_equal(*twins)
-
-
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_the_live_version_is_judged_without_what_it_learned_from_its_judges(tmp_path, which):
-    found = []
-    for name, extra in (("with", [_intruders(2)[which]] * 5), ("without", [])):
-        store = filled(tmp_path / f"{name}.sqlite")
-        _journal(store, extra)
-        initial = InitialModel.from_store(store)
-        pages = journal_pages(store, initial)
-        recipe = Recipe("ridge", alpha=3.0, gamma=0.5)
-        info = VersionInfo(2, "learned", 10**6, 0.0, 0.0, False, recipe, None, True)
-        scores = version_scores(info, VersionFiles(b"", None, None), pages, initial)
-        held_out = HeldOutPages(pages, np.arange(80))
-        found.append([scores(held_out, split) for split in (2, 1)])
-        store.close()
-    assert np.array_equal(found[0][0], found[1][0])
-    assert not np.array_equal(found[0][1], found[1][1])
+    assert asked == [
+        (which, "ranks", split, queries)
+        for split, queries in ((1, [1]), (3, [0]))
+        for which in ("live", "new")
+    ]
+    np.testing.assert_array_equal(live, candidates[0, 0])
+    np.testing.assert_allclose(live[0], [0.5, 0.5])
+    np.testing.assert_allclose(heads, np.full((2, 2), 1 / 2))
 
 
 def test_what_beats_the_old_gate_by_construction_does_not_pass(rng):
@@ -380,13 +261,13 @@ def test_a_ridge_is_not_judged_by_the_few_queries_that_may_judge_a_version_of_ar
     assert store.status().live == 2
     store.set_learner("ridge")
     rest = [n for n in range(1, 150) if split_of(n - 1) != 0]
-    few, others = _of_split(0, MIN_QUERIES)[:-1], rest[:30]
+    few, others = of_split(0, MIN_QUERIES)[:-1], rest[:30]
     for number, query in enumerate([*few, *others]):
         shown = tuple(rest[30 + number % 20 :][:5])
         store.append(str(number), "x", [Page(query, shown, shown[:1])])
     learn_all(store)
     assert [version.number for version in store.versions()] == [2, 1]
-    last = _of_split(0, MIN_QUERIES)[-1]
+    last = of_split(0, MIN_QUERIES)[-1]
     store.append("last", "x", [Page(last, tuple(rest[50:70]), tuple(rest[50:51]))])
     learn_all(store)
     newest = store.versions()[0]

@@ -161,3 +161,19 @@ def test_pending_undos_replay_once_and_states_survive_a_restart(tmp_path, monkey
     assert belief(store) == belief(without)
     store.close()
     without.close()
+
+
+def test_pending_undos_are_learned_together_by_the_ridge_too(tmp_path, monkeypatch):
+    from likewise.server.learning import _ridge
+
+    store, groups = filled(tmp_path / "store.sqlite"), feedback(300)
+    for number, group in enumerate(groups):
+        store.append(str(number), "x", group)
+    learn_all(store)
+    learned, usual = [], _ridge.learn_belief
+    monkeypatch.setattr(_ridge, "learn_belief", lambda *given: learned.append(1) or usual(*given))
+    for number in range(5, 25):
+        store.undo(str(number))
+    learn_all(store)
+    assert len(learned) == 2  # when the learner starts, and for all undos
+    store.close()

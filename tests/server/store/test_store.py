@@ -47,15 +47,19 @@ def initialized(store):
 
 def test_feedback_is_numbered_in_the_order_it_came(initialized):
     pages = (PAGE, Page(2, (1, 3, 4), (3, 4)), Page(2, (1, 3), (1, 3)))
-    assert initialized.append("a", "x", pages) == 3
+    assert initialized.append("a", "x", pages) == 4  # the last one, of pairs, is one judgment
     assert initialized.append("b", "y", [Page.from_triplet([0.5, 1.5], 2, 3)]) == 1
     first, second = initialized.entries(0)
-    assert (first.number, first.first, second.number, second.first) == (1, 0, 2, 3)
-    assert (first.end, second.end) == (3, 4)
+    assert (first.number, first.first, second.number, second.first) == (1, 0, 2, 4)
+    assert (first.end, second.end) == (4, 5)
     assert first.pages == pages
     assert second.pages == (Page([0.5, 1.5], (2, 3), (2,)),)
     assert initialized.entries(1) == [second]
-    assert initialized.status().acknowledged == 4
+    assert initialized.status().acknowledged == 5
+    assert initialized.n_undone() == 0
+    initialized.undo("a")
+    initialized.undo("a")
+    assert initialized.n_undone() == 4
 
 
 def test_the_same_key_again_is_answered_but_not_written_again(initialized):
@@ -143,7 +147,7 @@ def test_a_state_and_its_candidate_are_kept_together(initialized):
         candidate(WON, 1).verdict,
     )
     assert (file.recipe, file.verdict) == (None, None)
-    assert initialized.version_files(2) == (SIMILARITY, OFFSETS, None)
+    assert initialized.version_files(2) == (SIMILARITY, OFFSETS, None, 0.0)
 
 
 def test_tests_are_counted_from_the_last_promotion_that_the_gate_made(initialized):

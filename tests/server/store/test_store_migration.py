@@ -193,7 +193,7 @@ def test_a_failure_leaves_the_old_store_as_it_was(tmp_path, monkeypatch):
     write_old(path, "")
     with sqlite3.connect(path) as connection:
         before = list(connection.iterdump())
-    monkeypatch.setattr(_schema, "encode_pages", lambda pages: 1 / 0)
+    monkeypatch.setattr(_schema.Schema, "_reset_learner", lambda store: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         open_store(path)
     monkeypatch.undo()
@@ -202,3 +202,21 @@ def test_a_failure_leaves_the_old_store_as_it_was(tmp_path, monkeypatch):
     store = open_store(path)
     assert len(store.entries(0)) == 4
     store.close()
+
+
+def test_pages_of_schema_3_are_kept_as_they_are(tmp_path):
+    path = str(tmp_path / "store.sqlite")
+    store = open_store(path)
+    store.initialize({"model": "m"}, b"s", b"l")
+    store.append("a", "x", [Page(1, (1, 2, 3), (1,)), Page([0.5, 1.0], (2, 3), (3,))])
+    before = store.entries(0)
+    with store._transaction():
+        store._execute("drop table served")
+        store._set_note("schema", "3")
+    store.close()
+    again = open_store(path)
+    assert again.entries(0) == before
+    assert (again.note("schema"), again.searches()) == (str(_schema.SCHEMA), {})
+    again.append("b", "x", [Page(1, (1, 2), (2,), model=7)])
+    assert [page.model for entry in again.entries(0) for page in entry.pages] == [None, None, 7]
+    again.close()

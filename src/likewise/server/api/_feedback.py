@@ -3,30 +3,69 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from likewise.server.api._schemas import MAX_COMPARISONS, FeedbackRequest
-from likewise.server.store import Entry, InvalidRequest, ItemId, Page, Store, StoredItem
+from likewise.server.api._schemas import (
+    MAX_COMPARISONS,
+    Click,
+    FeedbackRequest,
+    Pair,
+    QueryValue,
+    Triplet,
+)
+from likewise.server.store import (
+    Entry,
+    InvalidRequest,
+    ItemId,
+    Page,
+    Store,
+    StoredItem,
+    TextQuery,
+)
 from likewise.supervision import position_weights
 
-_COLUMNS = ("query", "closer", "farther", "weight", "key", "at")
+_COLUMNS = {
+    "triplets": ("query", "closer", "farther", "weight", "key", "at"),
+    "pairs": ("left_id", "right_id", "label", "key", "at"),
+}
 
 
 def request_digest(request: FeedbackRequest) -> str:
     """Return a digest of a request without its key and its user."""
-    return sha256(request.model_dump_json(exclude={"key", "user"}).encode()).hexdigest()
+    left_out = {"key", "user"} if request.pairs else {"key", "user", "pairs"}  # as before pairs
+    return sha256(request.model_dump_json(exclude=left_out, exclude_none=True).encode()).hexdigest()
+
+
+def query_of(given: Any) -> QueryValue:
+    """Return the query of feedback, which may also be a plain id or a plain vector."""
+    if isinstance(given, QueryValue):
+        return given
+    kind = "vector" if isinstance(given, list) else "id"
+    return QueryValue.model_construct(**{kind: given})
+
+
+def texts_of(request: FeedbackRequest) -> list[str]:
+    """Return the distinct texts of a request's queries."""
+    parts: list[Triplet | Click | Pair] = [*request.triplets, *request.clicks, *request.pairs]
+    queries = (query_of(part.query) for part in parts)
+    return list(dict.fromkeys(query.text for query in queries if query.text is not None))
+
+
+def text_digest(text: str) -> str:
+    """Return the name under which the vector of a text is stored."""
+    return f"text {sha256(text.encode()).hexdigest()}"
 
 
 def to_pages(
     request: FeedbackRequest,
     find_item: Callable[[ItemId], StoredItem],
-    n_query_features: int | None,
-    *,
-    ids_are_queries: bool,
+    convert: Callable[[QueryValue], int | list[float] | TextQuery],
+    ranked_by: Callable[[Click], int | None],
+    lexical_scores: Callable[[QueryValue, Sequence[int]], tuple[float, ...] | None],
 ) -> list[Page]:
     """Return the pages of a request, with revisions instead of ids.
 
@@ -35,24 +74,13 @@ def to_pages(
     request : FeedbackRequest
     find_item : callable
         Returns the item with an id.
-    n_query_features : int or None
-        Width of a query; None where any width is accepted.
-    ids_are_queries : bool
-        Whether an item can be a query.
+    convert : callable
+        Returns a query as a page holds it.
+    ranked_by : callable
+        Returns the version that ranked the page of a click, if it is known.
+    lexical_scores : callable
+        Returns the lexical scores of revisions for a query, if the server has them.
     """
-
-    def convert_query(query: Any) -> Any:
-        if not isinstance(query, list):
-            if not ids_are_queries:
-                raise InvalidRequest("queries of this model are not items: query must be a vector.")
-            return find_item(query).revision
-        if n_query_features is not None and len(query) != n_query_features:
-            raise InvalidRequest(
-                f"query has {len(query)} numbers, but the model takes queries of "
-                f"{n_query_features}."
-            )
-        return query
-
     pages = []
     for triplet in request.triplets:
         if str(triplet.closer) == str(triplet.farther):
@@ -60,9 +88,12 @@ def to_pages(
                 f"closer and farther must be different items, but both are {triplet.closer!r}."
             )
         closer, farther = find_item(triplet.closer).revision, find_item(triplet.farther).revision
-        pages.append(Page.from_triplet(convert_query(triplet.query), closer, farther))
+        query = query_of(triplet.query)
+        scores = lexical_scores(query, (closer, farther))
+        pages.append(Page(convert(query), (closer, farther), (closer,), lexical=scores))
     for click in request.clicks:
-        query = convert_query(click.query)
+        query = query_of(click.query)
+        converted = convert(query)
         shown = tuple(find_item(name).revision for name in click.shown)
         if len(set(shown)) < len(shown):
             raise InvalidRequest("shown contains an item twice; the items of a page must differ.")
@@ -70,21 +101,44 @@ def to_pages(
         chosen = {find_item(name).revision for name in chose}
         if not chosen <= set(shown):
             raise InvalidRequest("chose contains an item that is not in shown.")
-        pages.append(Page(query, shown, tuple(item for item in shown if item in chosen)))
+        chosen_in_order = tuple(item for item in shown if item in chosen)
+        scores = lexical_scores(query, shown)
+        pages.append(Page(converted, shown, chosen_in_order, ranked_by(click), scores))
     n_comparisons = sum(page.n_comparisons for page in pages)
-    if not n_comparisons:
+    if pages and not n_comparisons:
         raise InvalidRequest("chose contains every item of shown, which compares nothing.")
     if n_comparisons > MAX_COMPARISONS:
         raise InvalidRequest(
             f"the clicks make {n_comparisons} comparisons, but the limit is {MAX_COMPARISONS}."
         )
+    judged: dict[str, tuple[Any, dict[int, bool]]] = {}  # the pairs of a query are one page
+    for pair in request.pairs:
+        converted, item = convert(query_of(pair.query)), find_item(pair.item).revision
+        items = judged.setdefault(repr(converted), (converted, {}))[1]
+        if converted == item:
+            raise InvalidRequest(
+                f"query and item must be different items, but both are {pair.item!r}."
+            )
+        if items.setdefault(item, pair.same) is not pair.same:
+            raise InvalidRequest(f"pairs say that {pair.item!r} is the same and that it is not.")
+    for converted, items in judged.values():
+        pages.append(Page(converted, tuple(items), tuple(i for i, same in items.items() if same)))
     return pages
 
 
-def export_journal(store: Store, format: str) -> Iterator[str]:
-    """Yield the comparisons of the journal as CSV or JSON lines, without undone ones."""
+def export_journal(store: Store, format: str, kind: str = "triplets") -> Iterator[str]:
+    """Yield the comparisons or the pairs of the journal, without undone ones.
+
+    Parameters
+    ----------
+    store : Store
+    format : {"csv", "jsonl"}
+    kind : {"triplets", "pairs"}
+        Pairs are in the format of ``likewise match --labels``.
+    """
+    columns = _COLUMNS[kind]
     if format == "csv":
-        yield ",".join(_COLUMNS) + "\n"
+        yield ",".join(columns) + "\n"
     after, undone = 0, store.undone(2**53)
     while entries := store.entries(after):
         after = entries[-1].number
@@ -93,9 +147,13 @@ def export_journal(store: Store, format: str) -> Iterator[str]:
         for entry in kept:
             for page in entry.pages:
                 query = ids[page.query] if isinstance(page.query, int) else page.query
-                for closer, farther, weight in _comparisons(page):
-                    values = (query, ids[closer], ids[farther], weight, entry.key, entry.at)
-                    yield _format_line(values, format)
+                found: Iterator[tuple[Any, ...]]
+                if kind == "pairs":
+                    found = ((ids[item], label) for item, label in _pairs(page))
+                else:
+                    found = ((ids[c], ids[f], weight) for c, f, weight in _comparisons(page))
+                for values in found:
+                    yield _format_line(columns, (query, *values, entry.key, entry.at), format)
 
 
 def _comparisons(page: Page) -> Iterator[tuple[int, int, float]]:
@@ -109,6 +167,13 @@ def _comparisons(page: Page) -> Iterator[tuple[int, int, float]]:
                     yield closer, farther, weight
 
 
+def _pairs(page: Page) -> Iterator[tuple[int, int]]:
+    """Yield the items of a page that compares nothing, and whether they are as the query."""
+    if not page.n_comparisons:
+        chosen = set(page.chosen)
+        yield from ((item, int(item in chosen)) for item in page.shown)
+
+
 def _revisions(entries: Iterable[Entry]) -> list[int]:
     return [
         part
@@ -119,9 +184,9 @@ def _revisions(entries: Iterable[Entry]) -> list[int]:
     ]
 
 
-def _format_line(values: tuple[Any, ...], format: str) -> str:
+def _format_line(columns: Sequence[str], values: tuple[Any, ...], format: str) -> str:
     if format == "jsonl":
-        return json.dumps(dict(zip(_COLUMNS, values, strict=True))) + "\n"
+        return json.dumps(dict(zip(columns, values, strict=True))) + "\n"
     text = io.StringIO()
     cells = [json.dumps(value) if isinstance(value, list) else value for value in values]
     # Spreadsheets interpret a text with such a first character as a formula.

@@ -13,15 +13,16 @@ from hmac import compare_digest
 from time import monotonic, perf_counter
 from typing import Any
 
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from likewise.server._settings import Settings
+from likewise.server._tracing import end_request, request_span
 
 _LOG = logging.getLogger("likewise.server")
-_LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")  # a name, and a port
+_LOCAL_HOSTS = (b"localhost", b"127.0.0.1", b"[::1]")
+_HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")  # a name, and a port
 _PROTECTED_PATHS = ("/v1/", "/metrics", "/openapi.json")
+_LIMITED_PATHS = ("/v1/feedback", "/v1/users/", "/v1/pairs/")
 _CHANGING_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 _MAX_CLIENTS = 10_000
 
@@ -64,7 +65,10 @@ class Responses:
             return
         if scope["type"] != "http":
             return
-        response = _Response(send)
+        with request_span(scope) as span:
+            await self._answer(scope, receive, _Response(send), span)
+
+    async def _answer(self, scope: Any, receive: Any, response: "_Response", span: Any) -> None:
         started = perf_counter()
         try:
             async with asyncio.timeout(self._timeout):
@@ -74,12 +78,14 @@ class Responses:
         except TimeoutError:
             message = "the request took too long; try again."
             await response.send_error(503, message, {"retry-after": "1"})
-        except Exception:
+        except Exception as error:
             _LOG.exception("a request failed")
+            span.set_attribute("error.type", type(error).__name__)
             await response.send_error(500, "internal error; the server's log has the details.")
         finally:
-            route = getattr(scope.get("route"), "path", "other")
-            self._observe(route, scope["method"], response.status, perf_counter() - started)
+            route, method = getattr(scope.get("route"), "path", "other"), scope["method"]
+            self._observe(route, method, response.status, perf_counter() - started)
+            end_request(span, route, method, response.status)
 
 
 class _Response:
@@ -141,8 +147,10 @@ class AccessControl:
         self._token = None if settings.token is None else settings.token.encode()
         self._limiter = RateLimit(settings.feedback_rate)
         host = settings.host if ":" not in settings.host else f"[{settings.host}]"
-        # A server that other machines can reach requires a token and may have any name.
-        self._hosts = {*_LOCAL_HOSTS, host.lower()} if settings.is_local else None
+        # Where a token is needed, a page that has none cannot ask, whatever its name points at; and
+        # behind a proxy, or for other machines, the server has names that it does not know.
+        names = {*_LOCAL_HOSTS, host.lower().encode()}
+        self._hosts = names if settings.token is None else None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request."""
@@ -151,34 +159,39 @@ class AccessControl:
         await self._app(scope, receive, send)
 
     def _check(self, scope: Any) -> None:
-        headers, method, path = Headers(scope=scope), scope["method"], scope["path"]
-        host, origin = headers.get("host", "").lower(), headers.get("origin")
+        headers, method, path = _headers(scope), scope["method"], scope["path"]
+        host, origin = headers.get(b"host", b"").lower(), headers.get(b"origin")
         # A malicious site can point a host name of its own at this machine (DNS rebinding).
         name = _HOST.fullmatch(host)
         if name is None or (self._hosts is not None and name[1] not in self._hosts):
             raise HTTPException(403, "this host name is not served here.")
-        foreign = origin is not None and origin.lower().partition("://")[2] != host
+        foreign = origin is not None and origin.lower().partition(b"://")[2] != host
         if foreign and method in _CHANGING_METHODS:
             raise HTTPException(403, "requests from other sites must not change anything.")
         if self._token is not None and path.startswith(_PROTECTED_PATHS):
-            scheme, _, token = headers.get("authorization", "").partition(" ")
-            equal = compare_digest(token.strip().encode("latin-1"), self._token)
-            if scheme.lower() != "bearer" or not equal:
+            scheme, _, token = headers.get(b"authorization", b"").partition(b" ")
+            equal = compare_digest(token.strip(), self._token)
+            if scheme.lower() != b"bearer" or not equal:
                 raise HTTPException(
                     401,
                     "a token is needed: Authorization: Bearer TOKEN.",
                     {"www-authenticate": "Bearer"},
                 )
         if method in ("POST", "PUT", "PATCH") and _has_body(headers):
-            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
+            kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+            if kind != b"application/json":
                 raise HTTPException(415, "the content type must be application/json.")
-        if path.startswith(("/v1/feedback", "/v1/users/")) and method in _CHANGING_METHODS:
+        if path.startswith(_LIMITED_PATHS) and method in _CHANGING_METHODS:
             self._limiter.take((scope.get("client") or ("unknown",))[0])
 
 
-def _has_body(headers: Headers) -> bool:
-    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+def _headers(scope: Any) -> dict[bytes, bytes]:
+    """Return the headers by their lower-case names; of repeated ones the first."""
+    return dict(reversed(scope["headers"]))
+
+
+def _has_body(headers: dict[bytes, bytes]) -> bool:
+    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
 
 
 class RateLimit:
@@ -220,11 +233,11 @@ class BodyLimit:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request."""
         if scope["type"] == "http":
-            receive = _replay(await self._read(scope, receive), receive)
+            receive = replay(await self._read(scope, receive), receive)
         await self._app(scope, receive, send)
 
     async def _read(self, scope: Any, receive: Any) -> bytes:
-        declared = Headers(scope=scope).get("content-length", "0")
+        declared = _headers(scope).get(b"content-length", b"0")
         self._check(int(declared) if declared.isdigit() else 0)
         parts, size, more = [], 0, True
         while more:
@@ -242,7 +255,7 @@ class BodyLimit:
             raise HTTPException(413, f"the body must have at most {self._max_bytes} bytes.")
 
 
-def _replay(body: bytes, receive: Any) -> Any:
+def replay(body: bytes, receive: Any) -> Any:
     """Return a `receive` that returns the whole body first."""
     sent = False
 

@@ -1,5 +1,7 @@
 """Health checks, and metrics for Prometheus."""
 
+from typing import Any
+
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 
@@ -11,9 +13,17 @@ router = APIRouter()
 
 
 class Metrics:
-    """The counters and gauges of a server, in a registry of their own."""
+    """The counters and gauges of a server, in a registry of their own.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    folder : str, optional
+        Where the workers of a server share their metrics, the one that prometheus_client found in
+        ``PROMETHEUS_MULTIPROC_DIR`` when it was imported.
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self._folder = folder
         prometheus = require_extra("prometheus_client", "server", "a server")
         self.registry = prometheus.CollectorRegistry()
         self._seconds = prometheus.Histogram(
@@ -26,8 +36,14 @@ class Metrics:
         self._requests = prometheus.Counter(
             "likewise_requests", "Requests.", ["route", "method", "status"], registry=self.registry
         )
+        self._known: dict[tuple[str, str, int], Any] = {}
         self._gauges = {
-            name: prometheus.Gauge(f"likewise_{name}", description, registry=self.registry)
+            name: prometheus.Gauge(
+                f"likewise_{name}",
+                description,
+                registry=self.registry,
+                multiprocess_mode="mostrecent",  # that of the worker that is asked
+            )
             for name, description in (
                 ("live_version", "Number of the live version."),
                 ("items", "Number of items."),
@@ -40,16 +56,25 @@ class Metrics:
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._seconds.labels(route, method).observe(seconds)
-        self._requests.labels(route, method, str(status)).inc()
+        kind = route, method, status
+        known = self._known.get(kind)
+        if known is None:  # `labels` takes longer than counting
+            labeled = self._requests.labels(route, method, str(status))
+            known = self._known[kind] = self._seconds.labels(route, method), labeled
+        known[0].observe(seconds)
+        known[1].inc()
 
     def text(self, **values: float) -> bytes:
         """Set the gauges, and return all metrics in Prometheus' format."""
-        from prometheus_client import generate_latest
+        from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 
         for name, value in values.items():
             self._gauges[name].set(value)
-        return bytes(generate_latest(self.registry))
+        registry = self.registry
+        if self._folder is not None:
+            registry = CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry, self._folder)  # type: ignore[no-untyped-call]
+        return bytes(generate_latest(registry))
 
 
 @router.get("/healthz", summary="Liveness check")

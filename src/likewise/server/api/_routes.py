@@ -8,7 +8,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from likewise.server.api import _schemas as schemas
 from likewise.server.api._feedback import export_journal
-from likewise.server.api._state import Shared, State, run_single_threaded
+from likewise.server.api._state import Shared, State
 from likewise.server.store import StoredItem, VersionInfo
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -30,12 +30,9 @@ VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 )
 async def search(body: schemas.SearchRequest, state: Shared) -> Response:
     """Find items by the id of an item (which is left out), a vector or a text."""
-    if state.service.is_fast(body):
-        found = run_single_threaded(state.service.search, (body,))
-    else:
-        found = await state.search(state.service.search, body)
-    # Already validated: FastAPI would validate and convert it again.
-    return Response(found.model_dump_json(), media_type="application/json")
+    # Short searches are answered by `DirectSearch` before they come here.
+    found = await state.search(state.service.search_json, body)
+    return Response(found, media_type="application/json")
 
 
 @router.post("/score", summary="Score items for a query")
@@ -50,7 +47,7 @@ async def explain(body: schemas.ExplainRequest, state: Shared) -> schemas.Explai
     return await state.search(state.service.explain, body)
 
 
-@router.post("/feedback", status_code=202, summary="Give feedback by triplets or clicks")
+@router.post("/feedback", status_code=202, summary="Give feedback by triplets, clicks or pairs")
 async def give_feedback(body: schemas.FeedbackRequest, state: Shared) -> schemas.Accepted:
     """Write feedback to the journal, durably, before answering; the learner consumes it later."""
     return schemas.Accepted(accepted=await state.run(state.service.feedback, body))
@@ -65,14 +62,16 @@ async def feedback_state(state: Shared) -> schemas.FeedbackState:
 
 @router.get("/feedback/export", summary="Export feedback", response_class=StreamingResponse)
 async def export_feedback(
-    state: Shared, format: Annotated[Literal["csv", "jsonl"], Query()] = "csv"
+    state: Shared,
+    format: Annotated[Literal["csv", "jsonl"], Query()] = "csv",
+    kind: Annotated[Literal["triplets", "pairs"], Query()] = "triplets",
 ) -> StreamingResponse:
-    """Return all comparisons except undone ones."""
-    kind = "text/csv" if format == "csv" else "application/x-ndjson"
+    """Return all comparisons, or all pairs, except undone ones."""
+    media_type = "text/csv" if format == "csv" else "application/x-ndjson"
     return StreamingResponse(
-        export_journal(state.service.store, format),
-        media_type=f"{kind}; charset=utf-8",
-        headers={"content-disposition": f'attachment; filename="triplets.{format}"'},
+        export_journal(state.service.store, format, kind),
+        media_type=f"{media_type}; charset=utf-8",
+        headers={"content-disposition": f'attachment; filename="{kind}.{format}"'},
     )
 
 
@@ -88,37 +87,20 @@ async def forget_user(user: UserName, state: Shared) -> schemas.Undone:
     return schemas.Undone(undone=await state.run(state.service.forget, user))
 
 
-@router.get("/teach/next", summary="The next question to ask a person")
-async def teach_next(
-    state: Shared, strategy: Annotated[Literal["informative", "random"], Query()] = "informative"
-) -> schemas.Question:
-    """Return a question: which of two items is more similar to the query."""
-    return await state.search(_question, state, strategy)
-
-
-def _question(state: State, strategy: str) -> schemas.Question:
-    state.service.check_learning()
-    snapshot = state.service.snapshot
-    rows, confidence = state.questions.select(snapshot, strategy)
-    query, left, right = (state.explorer.view(snapshot.catalog.items[row]) for row in rows)
-    return schemas.Question(
-        query=query, left=left, right=right, confidence=confidence, model=snapshot.version.number
-    )
-
-
 @router.get("/models", summary="All versions")
 async def models(state: Shared) -> schemas.Models:
     """Return all versions, the newest first."""
     status = await state.run(state.service.refresh)
     versions = await state.run(state.service.store.versions)
+    start = state.service.settings.hybrid or 0.0
     return schemas.Models(
         live=status.live,
         gate="held" if status.gate_held else "open",
-        models=[_model_version(version, status.live) for version in versions],
+        models=[_model_version(version, status.live, start) for version in versions],
     )
 
 
-def _model_version(version: VersionInfo, live: int) -> schemas.ModelVersion:
+def _model_version(version: VersionInfo, live: int, start: float) -> schemas.ModelVersion:
     verdict, recipe = version.verdict, version.recipe
     status: Any = "rejected"
     if version.number == live:
@@ -135,6 +117,8 @@ def _model_version(version: VersionInfo, live: int) -> schemas.ModelVersion:
         **{"lambda": None if recipe is None or isinf(recipe.alpha) else recipe.alpha},
         gamma=0.0 if recipe is None else recipe.gamma,
         share=recipe.share if recipe is not None and recipe.learner == "aroma" else None,
+        lexical=start if recipe is None or recipe.lexical is None else recipe.weight,
+        rank=recipe.rank if recipe is not None and recipe.learner == "plda" else None,
         position=version.position,
         created=version.created,
         promoted=version.promoted,
@@ -169,7 +153,7 @@ async def items(
 
 
 def _items_page(state: State, after: int, limit: int, search: str) -> schemas.ItemsPage:
-    items = state.service.snapshot.catalog.items
+    items = state.service.current_snapshot().catalog.items
     if search:
         items = [item for item in items if search in _searchable_text(item)]
     return schemas.ItemsPage(

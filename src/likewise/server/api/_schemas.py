@@ -2,7 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictInt,
+    StrictStr,
+    Tag,
+    model_validator,
+)
 
 MAX_MATCHES = 1_000
 MAX_FEATURES = 16_000  # the limit of pgvector
@@ -34,19 +43,24 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Query(Body):
+class QueryValue(Body):
     """A query: the id of an item, a vector, or a text where the model takes texts."""
 
     id: Id | None = None
     vector: Vector | None = None
     text: Text | None = None
-    version: Version | None = Field(None, description="A version other than the live one.")
 
     @model_validator(mode="after")
-    def _check_one_given(self) -> "Query":
+    def _check_one_given(self) -> "QueryValue":
         if sum(given is not None for given in (self.id, self.vector, self.text)) != 1:
             raise ValueError("exactly one of id, vector and text must be given")
         return self
+
+
+class Query(QueryValue):
+    """A query, and the version that answers it."""
+
+    version: Version | None = Field(None, description="A version other than the live one.")
 
 
 Filter = Annotated[
@@ -62,6 +76,8 @@ class SearchRequest(Query):
     filter: Filter | None = Field(
         None, description="Columns, each with the value or list of values that items must have."
     )
+    user: User | None = Field(None, description="Who searches; a canary answers a share of users.")
+    rows: bool = Field(False, description="Whether matches have the rows of their items.")
 
 
 class ScoreRequest(Query):
@@ -84,10 +100,16 @@ class Match(BaseModel):
     score: float
 
 
+class FoundItem(Match):
+    """An item that was found; with its row if the search asks for rows."""
+
+    row: dict[str, Any] | None = None
+
+
 class SearchResponse(BaseModel):
     """The most similar items, best first, and the version that found them."""
 
-    matches: list[Match]
+    matches: list[FoundItem]
     model: int
 
 
@@ -115,10 +137,24 @@ class ExplainResponse(BaseModel):
     model: int
 
 
+def _query_kind(given: Any) -> str:
+    if isinstance(given, dict | QueryValue):
+        return "query"
+    return "vector" if isinstance(given, list) else "id"
+
+
+FeedbackQuery = Annotated[
+    Annotated[Id, Tag("id")]
+    | Annotated[Vector, Tag("vector")]
+    | Annotated[QueryValue, Tag("query")],
+    Discriminator(_query_kind),
+]
+
+
 class Triplet(Body):
     """One item is closer to the query than another."""
 
-    query: Id | Vector
+    query: FeedbackQuery
     closer: Id
     farther: Id
 
@@ -126,34 +162,46 @@ class Triplet(Body):
 class Click(Body):
     """The items shown for a query, in order, and those that were chosen."""
 
-    query: Id | Vector
+    query: FeedbackQuery
     shown: list[Id] = Field(min_length=2, max_length=100)
     chose: Id | Annotated[list[Id], Field(min_length=1, max_length=100)]
+    model: Version | None = Field(
+        None, description="The `model` of the search; by default that of its user or query now."
+    )
+
+
+class Pair(Body):
+    """Whether an item is the same as the query, or of the same kind."""
+
+    query: FeedbackQuery
+    item: Id
+    same: bool
 
 
 class FeedbackRequest(Body):
-    """Triplets, clicks, or both; a key makes it safe to repeat the request."""
+    """Triplets, clicks and pairs; a key makes it safe to repeat the request."""
 
     triplets: list[Triplet] = Field(default=[], max_length=MAX_TRIPLETS)
     clicks: list[Click] = Field(default=[], max_length=100)
+    pairs: list[Pair] = Field(default=[], max_length=MAX_TRIPLETS)
     key: Key | None = None
     user: User | None = Field(None, description="Whose feedback it is, to be forgotten later.")
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> "FeedbackRequest":
-        if not self.triplets and not self.clicks:
-            raise ValueError("triplets or clicks must be given")
+        if not self.triplets and not self.clicks and not self.pairs:
+            raise ValueError("triplets, clicks or pairs must be given")
         return self
 
 
 class Accepted(BaseModel):
-    """Number of comparisons written to the journal."""
+    """Number of comparisons and pairs written to the journal."""
 
     accepted: int
 
 
 class FeedbackState(BaseModel):
-    """Comparisons in the journal, and those that the learner has consumed or held out."""
+    """Judgments in the journal, and those that the learner has consumed or held out."""
 
     acknowledged: int
     applied: int
@@ -171,19 +219,36 @@ class ItemView(BaseModel):
     id: Id
     kind: Literal["image", "text", "row"]
     image: str | None = Field(None, description="A data URL of a PNG.")
+    title: str | None = Field(None, description="Title of a text.")
     text: str | None = None
-    row: dict[str, Any] | None = None
+    row: dict[str, Any] | None = Field(None, description="Of a text, its other cells.")
     label: str | None = None
 
 
 class Question(BaseModel):
-    """A question for a person: which of two items is more similar to the query."""
+    """A question for a person: which of two items is more similar to the query.
+
+    Without `right` the question is whether `query` and `left` are the same.
+    """
 
     query: ItemView
     left: ItemView
-    right: ItemView
-    confidence: float = Field(description="Probability that left is closer.")
+    right: ItemView | None
+    confidence: float | None = Field(
+        description="Probability that left is closer; null in a question about a pair."
+    )
     model: int
+
+
+class Goal(BaseModel):
+    """How many answers there are, and how many more the next version needs."""
+
+    answers: int = Field(description="Comparisons and pairs without undone ones.")
+    needed: int | None = Field(
+        description="Estimated answers until the next version; null if none is better so far."
+    )
+    check: int = Field(description="Answers until the next candidate is evaluated.")
+    evaluated: bool = Field(description="Whether a candidate was evaluated since the last version.")
 
 
 class Evaluation(BaseModel):
@@ -198,7 +263,7 @@ class Evaluation(BaseModel):
 
 
 class Verdict(BaseModel):
-    """A version compared with the live one on pages of held-out queries."""
+    """A version compared with another one on pages of held-out queries."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -209,6 +274,10 @@ class Verdict(BaseModel):
     test: int = Field(description="Number of the test since the last automatic promotion.")
     threshold: float = Field(description="Standard errors that the overall gain must exceed.")
     passes: bool
+    against: int | None = Field(
+        default=None,
+        description="Number of the version it was compared with; null for the live one.",
+    )
 
 
 class ModelVersion(BaseModel):
@@ -217,7 +286,7 @@ class ModelVersion(BaseModel):
     version: int
     status: Literal["live", "retired", "rejected", "kept"]
     origin: Literal["file", "learned"]
-    learner: Literal["ridge", "aroma"] | None = Field(
+    learner: Literal["ridge", "plda", "aroma"] | None = Field(
         description="None for the model file, and for versions of an earlier release."
     )
     penalty: float | None = Field(
@@ -225,6 +294,8 @@ class ModelVersion(BaseModel):
     )
     gamma: float = Field(description="Step of the item offsets; 0 disables them.")
     share: float | None = Field(description="Fraction of AROMA's change of W.")
+    lexical: float = Field(description="Weight of the lexical score.")
+    rank: int | None = Field(description="Number of principal directions in which PLDA learns.")
     position: int = Field(description="Comparisons consumed at its creation.")
     created: float
     promoted: float | None
@@ -280,108 +351,6 @@ class ItemsPage(BaseModel):
     next: int | None
 
 
-class RankedNeighbor(BaseModel):
-    """A neighbor, and its rank under the other version."""
-
-    item: ItemView
-    score: float
-    rank: int
-    other_rank: int | None
-
-
-class Neighbors(BaseModel):
-    """The nearest neighbors of an item before and after learning."""
-
-    item: ItemView
-    base: list[RankedNeighbor]
-    learned: list[RankedNeighbor]
-    base_model: int
-    model: int
-
-
-class Point(BaseModel):
-    """The position of an item on the map before and after learning."""
-
-    id: Id
-    before: tuple[float, float]
-    after: tuple[float, float]
-    label: str | None
-
-
-class Map(BaseModel):
-    """Items in the plane; there are no points while they are being computed."""
-
-    status: Literal["ready", "computing"]
-    points: list[Point]
-    n_items: int
-    base_model: int
-    model: int
-
-
-class Curve(BaseModel):
-    """The points of a line."""
-
-    x: list[float]
-    y: list[float]
-
-
-class Goodness(BaseModel):
-    """Margins in descending order against the share of examples that reach them."""
-
-    of: Literal["labels", "comparisons"]
-    before: Curve
-    after: Curve
-    said_before: str
-    said_after: str
-
-
-class GateResult(BaseModel):
-    """The evaluation of a candidate at a position of the journal."""
-
-    position: int
-    version: int
-    overall: Evaluation
-    seen: Evaluation
-    new: Evaluation
-    threshold: float
-    promoted: bool
-
-
-class Progress(BaseModel):
-    """Comparisons predicted before training on them, and correct predictions, so far."""
-
-    position: int
-    asked: int
-    right: int
-
-
-class BaselineEvaluation(BaseModel):
-    """Means over held-out queries of the model file and of the live version."""
-
-    base: float | None
-    live: float | None
-    error: float | None = Field(description="Standard error of live − base.")
-    n: int
-
-
-class BaselineComparison(BaseModel):
-    """The live version compared with the model file by cross-validation."""
-
-    overall: BaselineEvaluation
-    seen: BaselineEvaluation
-    new: BaselineEvaluation
-
-
-class Outcome(BaseModel):
-    """A held-out comparison, and its margins before and after learning."""
-
-    query: ItemView
-    closer: ItemView
-    farther: ItemView
-    margin_before: float
-    margin_after: float
-
-
 class ServedRecall(BaseModel):
     """The share of the best items that the index finds."""
 
@@ -391,43 +360,23 @@ class ServedRecall(BaseModel):
     engine: str
 
 
-class Quality(BaseModel):
-    """The quality of the live version on held-out queries."""
+class Arm(BaseModel):
+    """Searches and clicks since the live version became live, of one side of a canary."""
 
-    status: Literal["ready", "computing"]
-    goodness: Goodness | None = None
-    lessons: list[GateResult]
-    progress: list[Progress]
-    served: ServedRecall | None = None
-    standing: BaselineComparison | None = None
-    held_out: int = Field(0, description="Number of held-out comparisons.")
-    n_won: int = 0
-    n_lost: int = 0
-    won: list[Outcome] = []
-    lost: list[Outcome] = []
-    base_model: int
-    model: int
+    version: int | None = Field(description="The version now; null while there is no candidate.")
+    searches: int
+    pages: int = Field(description="Pages on which something was chosen.")
+    clicks: int
+    mrr: float | None = Field(description="Mean reciprocal rank of the first item chosen.")
+    error: float | None = Field(description="Standard error of the mean.")
 
 
-class Summary(BaseModel):
-    """The served model, its items and the progress of learning."""
+class Canary(BaseModel):
+    """An A/B test of the live version and of the candidates after it."""
 
-    name: str
-    n_items: int
-    n_query_features: int | None
-    n_item_features: int | None
-    kind: Literal["image", "text", "row"]
-    columns: list[str]
-    label: str | None
-    similarity: str
-    learns: bool
-    why_not: str | None = Field(description="Why the model cannot learn.")
-    takes_text: bool
-    store: Literal["sqlite", "postgresql"]
-    engine: str
-    live: int
-    acknowledged: int
-    applied: int
+    share: float
+    live: Arm
+    candidate: Arm
 
 
 class Error(BaseModel):

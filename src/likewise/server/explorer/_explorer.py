@@ -10,8 +10,10 @@ import numpy as np
 from likewise._threads import limit_threads, single_threaded_blas
 from likewise.evaluation import align_map, goodness, plane_map
 from likewise.server._service import Service
-from likewise.server._snapshot import Snapshot
+from likewise.server._snapshot import Catalog, Snapshot
 from likewise.server.api import _schemas as schemas
+from likewise.server.explorer import _views as views
+from likewise.server.explorer._display import TextColumns, text_columns
 from likewise.server.learning._baseline import BaselineComparison, compare_with_baseline
 from likewise.server.learning._initial import BASE_VERSION
 from likewise.server.store import ItemId, StoredItem
@@ -19,6 +21,9 @@ from likewise.server.store import ItemId, StoredItem
 _MAX_MAP_ITEMS, _MAX_GOODNESS_ITEMS, _MAX_CURVE_POINTS = 1_000, 2_000, 200
 _RECALL_QUERIES, _RECALL_AT = 100, 10
 _MAX_OUTCOMES = 20
+_MAX_TEXT = 4_000  # characters of a text
+_DISPLAY_SAMPLE = 200  # items that decide which columns are their title and text
+_MAX_LABELS = 0.8  # different labels for each item, if they are classes
 _MapPoint = tuple[ItemId, Any, Any]  # an item before and after learning
 
 
@@ -30,37 +35,66 @@ class Explorer:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="explorer")
         self._lock = Lock()
         self._results: dict[str, tuple[Any, Future[Any] | None]] = {}
+        self._description: tuple[Catalog | None, TextColumns, bool] = None, TextColumns(), False
 
     def close(self) -> None:
         """Stop computing."""
         self._pool.shutdown(cancel_futures=True)
 
     def view(self, item: StoredItem, *, with_row: bool = False) -> schemas.ItemView:
-        """Return an item for display."""
+        """Return an item for display; `with_row` with all of its cells."""
         model = self._service.model
-        kind, image, text = model.display(item.row, item.vector)
+        image = model.image(item.row, item.vector)
         label = item.row.get(model.label) if model.label is not None else None
         row = {key: value for key, value in item.row.items() if key != "image" or image is None}
+        title, text, cells = self.text_columns.split(row)
+        kind: Any = "image" if image is not None else "row" if text is None else "text"
         if kind == "row" and not row:
             row = {f"x{place}": float(x) for place, x in enumerate(item.vector[:20])}
+        shown = row if with_row or kind == "row" else cells if kind == "text" else None
         return schemas.ItemView(
             id=item.id,
             kind=kind,
             image=image,
-            text=text,
-            row=row if with_row or kind == "row" else None,
+            title=title if kind == "text" else None,
+            text=text[:_MAX_TEXT] if kind == "text" and text is not None else None,
+            row=shown,
             label=None if label is None else str(label),
         )
 
-    def neighbors(self, name: ItemId, k: int) -> schemas.Neighbors:
+    @property
+    def text_columns(self) -> TextColumns:
+        """The columns of the present items that are their title and their text."""
+        return self._described()[0]
+
+    @property
+    def label_repeats(self) -> bool:
+        """Whether items share labels, as the members of a class do."""
+        return self._described()[1]
+
+    def _described(self) -> tuple[TextColumns, bool]:
+        """Describe the first of the present items, once."""
+        catalog = self._service.snapshot.catalog
+        known, columns, repeats = self._description
+        if known is not catalog:
+            model = self._service.model
+            rows = [item.row for item in catalog.items[:_DISPLAY_SAMPLE]]
+            columns = text_columns(rows, model.label, model.item_text_columns)
+            labels = [] if model.label is None else [str(row.get(model.label)) for row in rows]
+            repeats = len(set(labels)) <= _MAX_LABELS * len(labels)
+            self._description = catalog, columns, repeats
+        return columns, repeats
+
+    def neighbors(self, name: ItemId, k: int) -> views.Neighbors:
         """Return an item's neighbors before and after learning, with their ranks in both."""
         item = self._service.item(name)
         live = self._service.snapshot
         base = self._service.snapshot_at(BASE_VERSION)
         items, own_row = live.catalog.items, live.catalog.row_numbers[str(item.id)]
-        query = live.query_row(schemas.Query(id=item.id, version=None))
+        asked = schemas.QueryValue(id=item.id)
+        query, rows = live.query_row(asked), np.arange(len(items))
         with limit_threads(1):
-            scores = [s.similarity.score(query, s.item_rows)[0] for s in (base, live)]
+            scores = [s.scores(query, rows, s.query_text(asked)) for s in (base, live)]
         for each in scores:
             each[own_row] = -np.inf  # an item is not a neighbor of itself
         orders = [np.argsort(-each, kind="stable") for each in scores]
@@ -68,9 +102,9 @@ class Explorer:
         for rank, order in zip(ranks, orders, strict=True):
             rank[order] = np.arange(1, len(order) + 1)
 
-        def ranked(side: int) -> list[schemas.RankedNeighbor]:
+        def ranked(side: int) -> list[views.RankedNeighbor]:
             return [
-                schemas.RankedNeighbor(
+                views.RankedNeighbor(
                     item=self.view(items[row]),
                     score=float(scores[side][row]),
                     rank=int(ranks[side][row]),
@@ -79,7 +113,7 @@ class Explorer:
                 for row in orders[side][: min(k, len(orders[side]) - 1)]
             ]
 
-        return schemas.Neighbors(
+        return views.Neighbors(
             item=self.view(item, with_row=True),
             base=ranked(0),
             learned=ranked(1),
@@ -87,15 +121,23 @@ class Explorer:
             model=live.version.number,
         )
 
-    def map(self, by: str | None = None) -> schemas.Map:
+    def map(self, by: str | None = None) -> views.Map:
         """Return items in the plane before and after learning, labeled by a column."""
         live = self._service.snapshot
         base = self._service.snapshot_at(BASE_VERSION)
         state = live.version.number, live.catalog.change
         points = self._cached("map", state, lambda: self._map_points(base, live))
-        return schemas.Map(
+        cells = self._cells(points or [], by or self._service.model.label, live)
+        known = [cell for cell in cells if cell is not None]
+        return views.Map(
             status="computing" if points is None else "ready",
-            points=self._labeled(points or [], by or self._service.model.label, live),
+            points=[
+                views.Point(
+                    id=name, before=before, after=after, label=None if cell is None else str(cell)
+                )
+                for (name, before, after), cell in zip(points or [], cells, strict=True)
+            ],
+            numeric=bool(known) and all(_is_number(cell) for cell in known),
             n_items=len(live.catalog),
             base_model=BASE_VERSION,
             model=live.version.number,
@@ -111,18 +153,12 @@ class Explorer:
         ids = [live.catalog.items[row].id for row in sample]
         return list(zip(ids, before.tolist(), after.tolist(), strict=True))
 
-    def _labeled(
-        self, points: list[_MapPoint], by: str | None, live: Snapshot
-    ) -> list[schemas.Point]:
-        labeled = []
-        for name, before, after in points:
-            item = live.catalog.by_id.get(str(name))  # None if it was removed since
-            cell = item.row.get(by) if item is not None and by is not None else None
-            label = None if cell is None else str(cell)
-            labeled.append(schemas.Point(id=name, before=before, after=after, label=label))
-        return labeled
+    def _cells(self, points: list[_MapPoint], by: str | None, live: Snapshot) -> list[Any]:
+        """Return the cells of a column; None for items that were removed since."""
+        items = (live.catalog.by_id.get(str(name)) for name, _, _ in points)
+        return [None if item is None or by is None else item.row.get(by) for item in items]
 
-    def quality(self) -> schemas.Quality:
+    def quality(self) -> views.Quality:
         """Return gains and losses on held-out queries, and the history of candidates."""
         service = self._service
         live, base = service.snapshot, service.snapshot_at(BASE_VERSION)
@@ -130,8 +166,11 @@ class Explorer:
         position = evaluated[-1].position if evaluated else 0
         state = live.version.number, live.catalog.change, position
         computed = self._cached("quality", state, lambda: self._evaluate(base, live))
+        has_canary = service.settings.canary > 0
+        counted = service.store.status().acknowledged, live.version.number
+        canary = self._cached("canary", counted, service.compare_canary) if has_canary else None
         lessons = [
-            schemas.GateResult(
+            views.GateResult(
                 position=v.position,
                 version=v.number,
                 threshold=v.verdict.threshold,
@@ -145,11 +184,12 @@ class Explorer:
             if v.verdict is not None
         ]
         progress = [
-            schemas.Progress(position=position, asked=predicted, right=correct)
+            views.Progress(position=position, asked=predicted, right=correct)
             for position, predicted, correct in service.store.progress()
         ]
-        return schemas.Quality(
-            status="computing" if computed is None else "ready",
+        return views.Quality(
+            status="computing" if computed is None or (has_canary and not canary) else "ready",
+            canary=canary,
             lessons=lessons,
             progress=progress,
             base_model=BASE_VERSION,
@@ -184,10 +224,10 @@ class Explorer:
         fields["served"] = self._service.served_recall(_RECALL_QUERIES, _RECALL_AT)
         return fields
 
-    def _outcomes(self, comparison: BaselineComparison, rows: np.ndarray) -> list[schemas.Outcome]:
+    def _outcomes(self, comparison: BaselineComparison, rows: np.ndarray) -> list[views.Outcome]:
         """Return the comparisons with the largest change whose items still exist."""
         by_revision = {item.revision: item for item in self._service.snapshot.catalog.items}
-        outcomes: list[schemas.Outcome] = []
+        outcomes: list[views.Outcome] = []
         changes = np.abs(comparison.after - comparison.before)[rows]
         for row in rows[np.argsort(-changes, kind="stable")]:
             items = [by_revision.get(r) for r in comparison.triplets[row] if r is not None]
@@ -195,7 +235,7 @@ class Explorer:
                 continue
             query, closer, farther = (self.view(item) for item in items if item is not None)
             outcomes.append(
-                schemas.Outcome(
+                views.Outcome(
                     query=query,
                     closer=closer,
                     farther=farther,
@@ -207,14 +247,15 @@ class Explorer:
                 break
         return outcomes
 
-    def _goodness_of_labels(self, base: Snapshot, live: Snapshot) -> schemas.Goodness | None:
+    def _goodness_of_labels(self, base: Snapshot, live: Snapshot) -> views.Goodness | None:
         label = self._service.model.label
         sample = live.catalog.sample(_MAX_GOODNESS_ITEMS)
         labels = np.array([str(live.catalog.items[row].row.get(label)) for row in sample])
         if label is None or not 1 < len(set(labels)) < len(labels):
             return None
         rows = live.catalog.rows[sample]
-        both = [goodness(s.similarity, rows, labels) for s in (base, live)]
+        # Versions differ in scale, so that only the order of their scores can be compared.
+        both = [goodness(s.similarity, rows, labels, form="rank") for s in (base, live)]
         before, after = (one.margins[~np.isnan(one.margins)] for one in both)
         return _goodness("labels", before, after, (both[0].sentence, both[1].sentence))
 
@@ -229,6 +270,10 @@ class Explorer:
             return result
 
 
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
 def _run_single_threaded(compute: Callable[[], Any]) -> Any:
     with limit_threads(1), single_threaded_blas():
         return compute()
@@ -236,11 +281,11 @@ def _run_single_threaded(compute: Callable[[], Any]) -> Any:
 
 def _goodness(
     of: Any, before: np.ndarray, after: np.ndarray, sentences: tuple[str, str] | None = None
-) -> schemas.Goodness:
+) -> views.Goodness:
     if sentences is None:
         first, second = (f"{np.mean(side > 0):.0%} in the right order" for side in (before, after))
         sentences = first, second
-    return schemas.Goodness(
+    return views.Goodness(
         of=of,
         before=_curve(before),
         after=_curve(after),
@@ -249,12 +294,12 @@ def _goodness(
     )
 
 
-def _curve(margins: np.ndarray) -> schemas.Curve:
+def _curve(margins: np.ndarray) -> views.Curve:
     """Return margins in descending order against the share that reaches them."""
     ordered = -np.sort(-margins)
     n_points = min(_MAX_CURVE_POINTS, len(ordered))
     rows = np.unique(np.linspace(0, len(ordered) - 1, n_points).astype(int))
-    return schemas.Curve(
+    return views.Curve(
         x=((rows + 1) / len(ordered)).tolist(), y=ordered[rows].astype(float).tolist()
     )
 

@@ -13,7 +13,8 @@ import numpy as np
 from likewise._files import from_bytes, to_bytes
 from likewise.server.learning._initial import InitialModel, matrix_scores
 from likewise.server.learning._journal import JournalCache
-from likewise.server.learning._pages import HeldOutPages, Pages
+from likewise.server.learning._lexical import lexical_multiples, lexical_weights, with_lexical
+from likewise.server.learning._pages import HeldOutPages, JudgedItems, Pages
 from likewise.server.store import (
     Candidate,
     Checkpoint,
@@ -51,6 +52,7 @@ class AromaMethod:
 
     def __init__(self, store: Store, initial: InitialModel, checkpoint: Checkpoint) -> None:
         self._store, self._initial = store, initial
+        self._multiples = lexical_multiples(initial)
         self._entry = checkpoint.entry
         self._restore((checkpoint.state, checkpoint.twin or checkpoint.state))
         self._journal: JournalCache | None = None
@@ -83,20 +85,30 @@ class AromaMethod:
         """Return the scores of all fractions of the twin."""
         self._learn_undos()
         matrices = (self._interpolate(self._twin, share) for share in SHARES)
-        return np.array([[matrix_scores(pages, held_out, W)] for W in matrices])
+        scores = np.array([[matrix_scores(pages, held_out, W)] for W in matrices])
+        weights = lexical_weights(self._multiples, pages, self._initial, split)
+        return with_lexical(scores, held_out, weights)
+
+    def ranks(self, pages: Pages, judged: JudgedItems, split: int, live: np.ndarray) -> None:
+        """Return None: AROMA does not learn from pairs."""
 
     def candidate(self, form: int, step: int, pages: Pages, verdict: Verdict) -> Candidate:
         """Return a fraction of the change of the state and of its twin."""
         self._learn_undos()
-        share = SHARES[form]
+        share, multiple = SHARES[form % len(SHARES)], self._multiples[form // len(SHARES)]
         similarity, twin = (
             to_bytes(self._initial.to_similarity(self._interpolate(aroma, share)))
             for aroma in (self._state, self._twin)
         )
-        return Candidate(Recipe("aroma", share=share), verdict, similarity, twin=twin)
+        (weight,) = lexical_weights([multiple], pages, self._initial)
+        recipe = Recipe("aroma", share=share, lexical=multiple, weight=weight)
+        return Candidate(recipe, verdict, similarity, twin=twin)
 
     def _interpolate(self, aroma: Any, share: float) -> np.ndarray:
         return self._initial.W + share * (aroma.state_.W - self._initial.W)
+
+    def place(self, recipe: Recipe) -> None:
+        """Return None: no candidate of AROMA is the model file, with which it is compared."""
 
     def states(self) -> States:
         """Return the states for a checkpoint."""

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from likewise.learners import judge as compare
+from likewise.server.learning._forms import Forms
 from likewise.server.learning._gate import MAX_PAGES, to_evaluation
 from likewise.server.learning._initial import InitialModel, matrix_scores
 from likewise.server.learning._journal import JournalCache
-from likewise.server.learning._learner import version_scores
+from likewise.server.learning._learner import ScoredVersion
 from likewise.server.learning._pages import HeldOutPages, Pages
+from likewise.server.learning._spaces import Spaces
 from likewise.server.store import Evaluation, Store
 from likewise.supervision import N_SPLITS
 
@@ -46,7 +48,8 @@ def compare_with_baseline(store: Store, number: int) -> BaselineComparison | Non
     pages = JournalCache.load(store, initial, store.checkpoint_entry()).pages()
     legacy = version.recipe is None and version.origin != "file"
     page_numbers = pages.with_comparisons(version.position if legacy else 0)[-MAX_PAGES:]
-    scores = version_scores(version, store.version_files(number), pages, initial)
+    forms = Forms(initial, Spaces(store, initial))
+    scored = ScoredVersion(version, store.version_files(number), pages, forms)
     means: list[Any] = []
     triplets: list[Any] = []
     margins: list[Any] = []
@@ -55,10 +58,12 @@ def compare_with_baseline(store: Store, number: int) -> BaselineComparison | Non
         if len(in_split) == 0:
             continue
         held_out = HeldOutPages(pages, in_split)
-        after = scores(held_out, split)
+        after = scored.scores(held_out, split)
         if after is None:
             continue
-        both = np.array([matrix_scores(pages, held_out, initial.W), after])
+        before = matrix_scores(pages, held_out, initial.W)
+        before += (initial.lexical or 0.0) * held_out.lexical
+        both = np.array([before, after])
         means.append(held_out.query_means(both, pages.is_training_item(split)))
         query, closer, farther = held_out.comparisons()
         triplets += _revisions(pages, query, held_out.item[closer], held_out.item[farther])

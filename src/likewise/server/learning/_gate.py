@@ -5,24 +5,26 @@ one that was not.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from math import log, sqrt
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from likewise.learners import MIN_GAIN_IN_ERRORS, Outcome
 from likewise.learners import judge as choose
-from likewise.server.learning._pages import HeldOutPages, Pages
+from likewise.server.learning._initial import BASE_VERSION
+from likewise.server.learning._pages import HeldOutPages, JudgedItems, Pages
 from likewise.server.store import Evaluation, ItemId, Verdict
 from likewise.supervision import N_SPLITS
 
 MIN_QUERIES = 20
 MAX_PAGES = 10_000  # the newest pages evaluate
+_MAX_RANKED_PAGES = 400  # of a split, whose items are ranked among all items
 _TEST_PENALTY = 2.5  # see `passing_threshold`
 _MIN_STEP, _MAX_STEP, _GROWTH = 10, 1_000, 0.05
-
-Scores = Callable[[HeldOutPages, int], np.ndarray | None]
 
 
 def split_of(query_or_item: ItemId | Iterable[float]) -> int:
@@ -57,6 +59,10 @@ class CandidateSchedule:
         n = self._count_until(position)
         return self._positions[n - 1] if n else 0
 
+    def next(self, position: int) -> int:
+        """Return the first position above a position."""
+        return self._positions[self._count_until(position)]
+
     def _count_until(self, position: int) -> int:
         while self._positions[-1] <= position:
             step = int(np.clip(self._positions[-1] * _GROWTH, _MIN_STEP, _MAX_STEP))
@@ -86,7 +92,9 @@ def passing_threshold(test: int, n_queries: int) -> float:
 
 
 def evaluation_pages(pages: Pages, first: int, splits: Sequence[int]) -> np.ndarray | None:
-    """Return the newest pages from a position on; None if they have too few queries.
+    """Return the newest pages from a position on; None if too few queries chose an item.
+
+    A query without a chosen item tells little: what was chosen is compared with it.
 
     Parameters
     ----------
@@ -96,67 +104,178 @@ def evaluation_pages(pages: Pages, first: int, splits: Sequence[int]) -> np.ndar
     splits : sequence of int
         The splits whose queries evaluate.
     """
-    page_numbers = pages.with_comparisons(first)
+    page_numbers = np.union1d(pages.with_comparisons(first), pages.with_pairs(first))
     in_splits = np.isin(pages.query_splits[pages.query[page_numbers]], splits)
     page_numbers = page_numbers[in_splits][-MAX_PAGES:]
-    too_few = len(np.unique(pages.query[page_numbers])) < MIN_QUERIES
-    return None if too_few else page_numbers
+    return page_numbers if with_enough_choices(pages, page_numbers) else None
+
+
+def with_enough_choices(pages: Pages, page_numbers: np.ndarray) -> bool:
+    """Tell whether enough queries of some pages chose an item."""
+    with_choice = np.intersect1d(page_numbers, pages.page[pages.chosen])
+    return len(np.unique(pages.query[with_choice])) >= MIN_QUERIES
+
+
+class Evaluated(Protocol):
+    """A version that is live: its scores and mapped queries in every split."""
+
+    def scores(self, held_out: HeldOutPages, split: int) -> np.ndarray | None:
+        """Return the scores of the items shown; None if there are none for the split."""
+
+    def mapped(self, queries: np.ndarray, split: int) -> np.ndarray | None:
+        """Return queries mapped by the version; None if there is no form for the split."""
+
+
+class Candidates(Protocol):
+    """Candidates trained without a split."""
+
+    @property
+    def splits(self) -> Sequence[int]:
+        """The splits whose queries evaluate."""
+
+    def scores(self, pages: Pages, held_out: HeldOutPages, split: int) -> np.ndarray:
+        """Return the scores of the items shown, of shape (n_forms, n_steps, n_shown)."""
+
+    def ranks(
+        self, pages: Pages, judged: JudgedItems, split: int, live: np.ndarray
+    ) -> np.ndarray | None:
+        """Return the ranks of judged items by the live version and all forms; None if unknown."""
+
+
+class Means(NamedTuple):
+    """Means of every held-out query.
+
+    Attributes
+    ----------
+    live : array of shape (3, n_queries)
+    candidates : array of shape (n_forms, n_steps, 3, n_queries)
+    heads : array of shape (1 + n_forms, n_judged_queries) or None
+        The share of chosen items among the judged ones that the live version and the forms rank
+        high: see `JudgedItems.discounted`.
+    """
+
+    live: np.ndarray
+    candidates: np.ndarray
+    heads: np.ndarray | None
 
 
 def evaluate(
-    pages: Pages,
-    page_numbers: np.ndarray,
-    candidates: Scores,
-    live: Scores,
-    splits: Sequence[int],
-) -> tuple[np.ndarray, np.ndarray]:
+    pages: Pages, page_numbers: np.ndarray, candidates: Candidates, live: Evaluated
+) -> Means:
     """Return the mean of every held-out query for the live version and for the candidates.
 
     In split k the pages of the queries of split k evaluate models trained without these queries and
-    without the items of split k.
+    without the items of split k. The value of a page is the share of other items that its chosen
+    items outscore; pages of pairs, of which all or no items were chosen, are compared with each
+    other.
 
     Parameters
     ----------
     pages : Pages
     page_numbers : int array
         The pages that evaluate.
-    candidates, live : callables from the pages and the number of a split to scores
-        Of shapes (n_forms, n_steps, n_shown) and (n_shown,); None if a version has no scores.
-    splits : sequence of int
-
-    Returns
-    -------
-    live : array of shape (3, n_queries)
-    candidates : array of shape (n_forms, n_steps, 3, n_queries)
+    candidates : Candidates
+    live : Evaluated
     """
-    live_means, candidate_means = [], []
-    for split in splits:
-        in_split = pages.in_split(page_numbers, split)
-        if len(in_split) == 0:
-            continue
-        held_out = HeldOutPages(pages, in_split)
-        live_scores = live(held_out, split)
-        if live_scores is None:
-            continue
-        scores = candidates(held_out, split)
-        assert scores is not None
+    compares = np.isin(page_numbers, pages.with_comparisons(0))
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
+    discounted = []
+    for split in candidates.splits:
         is_training_item = pages.is_training_item(split)
-        live_means.append(held_out.query_means(live_scores, is_training_item))
-        candidate_means.append(held_out.query_means(scores, is_training_item))
-    if not live_means:
-        return np.zeros((3, 0)), np.zeros((1, 1, 3, 0))
-    return np.concatenate(live_means, axis=-1), np.concatenate(candidate_means, axis=-1)
+        comparing = pages.in_split(page_numbers[compares], split)
+        if len(comparing):
+            held_out = HeldOutPages(pages, comparing)
+            live_scores = live.scores(held_out, split)
+            if live_scores is None:
+                continue
+            scores = candidates.scores(pages, held_out, split)
+            parts.append(
+                (
+                    held_out.query_means(live_scores, is_training_item),
+                    held_out.query_means(scores, is_training_item),
+                )
+            )
+        for numbers, has_pairs in ((comparing, False), (page_numbers[~compares], True)):
+            newest = pages.in_split(numbers, split)[-_MAX_RANKED_PAGES:]
+            if len(newest) == 0:
+                continue
+            judged = JudgedItems(pages, newest)
+            mapped = live.mapped(judged.queries, split)
+            ranks = None if mapped is None else candidates.ranks(pages, judged, split, mapped)
+            if ranks is None:
+                continue
+            discounted.append(judged.discounted(ranks))
+            if has_pairs:
+                values = judged.query_values(ranks, is_training_item)
+                parts.append((values[0], values[1:, None]))
+    return _joined(parts, discounted)
 
 
-def choose_candidate(
-    live_means: np.ndarray, candidate_means: np.ndarray, live: int, test: int
-) -> tuple[int, int, Verdict]:
-    """Choose a candidate; return its form, its step and its verdict."""
-    threshold = passing_threshold(test, live_means.shape[1])
-    choice = choose(live_means, candidate_means, "protect", min_gain=threshold)
-    outcomes = {kind: to_evaluation(outcome) for kind, outcome in choice.outcomes.items()}
-    verdict = Verdict(live, **outcomes, test=test, threshold=threshold, passes=choice.passes)
-    return choice.form, choice.step, verdict
+def _joined(
+    parts: Sequence[tuple[np.ndarray, np.ndarray]], discounted: Sequence[np.ndarray]
+) -> Means:
+    """Return the means of all splits; values of pairs are the same for all steps of offsets."""
+    if not parts:
+        return Means(np.zeros((3, 0)), np.zeros((1, 1, 3, 0)), None)
+    n_steps = max(candidates.shape[1] for _, candidates in parts)
+    live = np.concatenate([part for part, _ in parts], axis=-1)
+    candidates = np.concatenate(
+        [np.repeat(c, n_steps, axis=1) if c.shape[1] < n_steps else c for _, c in parts], axis=-1
+    )
+    if not discounted:
+        return Means(live, candidates, None)
+    chosen, judged = np.concatenate(discounted, axis=-1)
+    # The values of a ratio: their mean is the ratio, and their standard error its error.
+    total = judged.sum(axis=-1, keepdims=True)
+    ratio = chosen.sum(axis=-1, keepdims=True) / total
+    heads = ratio + chosen.shape[-1] * (chosen - ratio * judged) / total
+    return Means(live, candidates, heads)
+
+
+def choose_candidate(means: Means, live: int, test: int) -> tuple[int, int, Verdict]:
+    """Choose a candidate; return its form, its step and its verdict.
+
+    On pages, which show few items, a form may gain that lifts items nobody would choose. One by
+    which the share of chosen items among the judged ones that it ranks high falls, by more than one
+    standard error, is not chosen.
+    """
+    threshold = passing_threshold(test, means.live.shape[1])
+    choice = choose(means.live, means.candidates, "protect", min_gain=threshold, heads=means.heads)
+    return choice.form, choice.step, _verdict(choice.outcomes, choice.passes, live, test, threshold)
+
+
+def judge_retrained(means: Means, place: tuple[int, int], live: int, test: int) -> Verdict:
+    """Return the verdict on the live version's recipe, trained on all answers.
+
+    It must clearly beat the model file, by answers since the live version was promoted, and lose at
+    most one standard error against the live version. That it is better than the live version need
+    not be shown: more answers to the same learner are worth something, and where they are not, as
+    random ones, the model file is not beaten.
+
+    Parameters
+    ----------
+    means : Means
+        Of answers to questions: on pages of clicks the version that ranked them has an advantage.
+    place : (form, step) of the recipe; those of the model file are (0, 0)
+    live : int
+    test : int
+    """
+    form, step = place
+    threshold = passing_threshold(test, means.live.shape[1])
+    values = means.candidates[form : form + 1, step : step + 1]
+    heads = None if means.heads is None else means.heads[[1, 1 + form]]
+    beside_live = choose(means.live, values).outcomes["overall"]
+    keeps = beside_live.learned - beside_live.start >= -beside_live.error
+    choice = choose(means.candidates[0, 0], values, "protect", min_gain=threshold, heads=heads)
+    verdict = _verdict(choice.outcomes, choice.passes and keeps, live, test, threshold)
+    return replace(verdict, against=BASE_VERSION)
+
+
+def _verdict(
+    outcomes: dict[str, Outcome], passes: bool, live: int, test: int, threshold: float
+) -> Verdict:
+    overall, seen, new = (to_evaluation(outcomes[kind]) for kind in ("overall", "seen", "new"))
+    return Verdict(live, overall, seen, new, test, threshold, passes)
 
 
 def to_evaluation(outcome: Outcome) -> Evaluation:

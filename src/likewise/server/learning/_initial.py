@@ -1,6 +1,7 @@
 """The initial model of a store's learner: the version that the model file contains."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,14 @@ class InitialModel:
     W : float64 array of shape (n_query_features, n_item_features)
     aroma : AROMA
         The learner in the state of the model file.
+    lexical : float or None
+        The initial weight of the lexical score; None without one.
     """
 
     similarity: Bilinear
     W: np.ndarray
     aroma: Any
+    lexical: float | None = None
 
     @classmethod
     def from_store(cls, store: Store) -> "InitialModel":
@@ -39,7 +43,8 @@ class InitialModel:
             raise ValueError("the store has no initial state: its model cannot learn.")
         aroma: Any = from_bytes(checkpoint.state)
         similarity = from_bytes(store.version_files(BASE_VERSION).similarity)
-        return cls(similarity, _dense_matrix(similarity, aroma.state_.W.shape), aroma)
+        W = _dense_matrix(similarity, aroma.state_.W.shape)
+        return cls(similarity, W, aroma, store.lexical_weight())
 
     @property
     def normalize(self) -> bool:
@@ -50,6 +55,20 @@ class InitialModel:
     def has_offsets(self) -> bool:
         """Whether items can have offsets, which needs queries as wide as items."""
         return self.W.shape[0] == self.W.shape[1] and bool(self.W.any())
+
+    @cached_property
+    def root(self) -> np.ndarray | None:
+        """A symmetric A with W = A²; None if W is not symmetric and positive semidefinite."""
+        W = self.W
+        if W.shape[0] != W.shape[1] or not np.array_equal(W, W.T) or not W.any():
+            return None
+        diagonal = np.diag(W)
+        if np.array_equal(W, np.diag(diagonal)):
+            return np.diag(np.sqrt(diagonal)) if (diagonal >= 0).all() else None
+        values, vectors = np.linalg.eigh(W)
+        if values[0] < -1e-6 * values[-1]:  # of rounding to float32
+            return None
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T)
 
     def matrix(self, similarity: Bilinear) -> np.ndarray:
         """Return the W of a version as a float64 matrix."""

@@ -29,6 +29,7 @@ class JournalCache:
         self._queries: dict[QueryKey, int] = {}
         self._entry, self._first, self._query = array("q"), array("q"), array("q")
         self._page, self._revision, self._chosen = array("q"), array("q"), array("b")
+        self._lexical = array("f")
         self._undone: set[int] = set()
         self._vectors: dict[int, np.ndarray] = {}
         self._splits: dict[int, int] = {}
@@ -58,6 +59,7 @@ class JournalCache:
             self._page.extend([number] * len(page.shown))
             self._revision.extend(page.shown)
             self._chosen.extend(revision in chosen for revision in page.shown)
+            self._lexical.extend(page.lexical or [0.0] * len(page.shown))
 
     def is_undone(self, entry: int) -> bool:
         """Tell whether an entry was undone."""
@@ -87,6 +89,7 @@ class JournalCache:
             page=(np.cumsum(kept) - 1)[page[shown]],
             item=item.ravel(),
             chosen=np.array(self._chosen, dtype=bool)[shown],
+            lexical=np.array(self._lexical, dtype=np.float64)[shown],
         )
 
     def comparisons(self, pages: Sequence[Page]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

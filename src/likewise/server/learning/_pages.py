@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+MAX_ASKED = 2  # items of a question; longer pages are clicks on what a version ranked
+
 
 @dataclass(frozen=True, eq=False)
 class Pages:
@@ -26,6 +28,8 @@ class Pages:
         Row of Q.
     page, item, chosen : arrays of shape (n_shown,)
         The page of every item shown, its row of P, and whether it was chosen.
+    lexical : array of shape (n_shown,)
+        The lexical score of every item shown, 0 where it is not known.
     """
 
     Q: np.ndarray
@@ -39,6 +43,7 @@ class Pages:
     page: np.ndarray
     item: np.ndarray
     chosen: np.ndarray
+    lexical: np.ndarray
 
     def __len__(self) -> int:
         return len(self.query)
@@ -48,6 +53,18 @@ class Pages:
         n_chosen = np.bincount(self.page, self.chosen, minlength=len(self))
         n_other = np.bincount(self.page, ~self.chosen, minlength=len(self))
         return np.flatnonzero((n_chosen > 0) & (n_other > 0) & (self.first >= first))
+
+    def with_pairs(self, first: int) -> np.ndarray:
+        """Return the pages from a position on of which all items were chosen, or none."""
+        n_chosen = np.bincount(self.page, self.chosen, minlength=len(self))
+        n_shown = np.bincount(self.page, minlength=len(self))
+        is_pairs = (n_shown > 0) & ((n_chosen == 0) | (n_chosen == n_shown))
+        return np.flatnonzero(is_pairs & (self.first >= first))
+
+    def questions(self, page_numbers: np.ndarray) -> np.ndarray:
+        """Return those of the given pages that are answers to questions."""
+        n_shown = np.bincount(self.page, minlength=len(self))
+        return page_numbers[n_shown[page_numbers] <= MAX_ASKED]
 
     def in_split(self, page_numbers: np.ndarray, split: int) -> np.ndarray:
         """Return those of the given pages whose query belongs to a split."""
@@ -94,17 +111,19 @@ class HeldOutPages:
     ----------
     queries : int array of shape (n_queries,)
         Rows of Q.
-    query, item : int arrays of shape (n_shown,)
-        The row of Q and the row of P of every item shown.
+    page, query, item : int arrays of shape (n_shown,)
+        The position in `page_numbers`, the row of Q and the row of P of every item shown.
+    chosen, lexical : arrays of shape (n_shown,)
     pairs : pair of int arrays of shape (n_pairs,)
         The distinct pairs of a query, as a position in `queries`, and an item shown for it.
     """
 
     def __init__(self, pages: Pages, page_numbers: np.ndarray) -> None:
         shown = np.flatnonzero(np.isin(pages.page, page_numbers))
-        self.item, self._chosen = pages.item[shown], pages.chosen[shown]
+        self.item, self.chosen = pages.item[shown], pages.chosen[shown]
+        self.lexical = pages.lexical[shown]
         self.query = pages.query[pages.page[shown]]
-        self._page = np.searchsorted(page_numbers, pages.page[shown])
+        self.page = np.searchsorted(page_numbers, pages.page[shown])
         self.queries, self._query_of_page = np.unique(
             pages.query[page_numbers], return_inverse=True
         )
@@ -112,15 +131,15 @@ class HeldOutPages:
         keys = np.searchsorted(self.queries, self.query) * len(pages.P) + self.item
         pairs, self._pair_of_shown = np.unique(keys, return_inverse=True)
         self.pairs = np.divmod(pairs, len(pages.P))
-        sizes = np.bincount(self._page, minlength=len(page_numbers))
+        sizes = np.bincount(self.page, minlength=len(page_numbers))
         starts = np.cumsum(sizes) - sizes
         # Pair every chosen item with all items of its page, then drop the other chosen ones.
-        chosen = np.flatnonzero(self._chosen)
-        counts = sizes[self._page[chosen]]
+        chosen = np.flatnonzero(self.chosen)
+        counts = sizes[self.page[chosen]]
         closer = np.repeat(np.arange(len(chosen)), counts)
         within_page = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        farther = within_page + starts[self._page[chosen]][closer]
-        kept = ~self._chosen[farther]
+        farther = within_page + starts[self.page[chosen]][closer]
+        kept = ~self.chosen[farther]
         self._chosen_shown, self._closer, self._farther = chosen, closer[kept], farther[kept]
 
     def expand(self, scores: np.ndarray) -> np.ndarray:
@@ -162,7 +181,7 @@ class HeldOutPages:
 
     def _means(self, shares: np.ndarray, kind: np.ndarray) -> np.ndarray:
         """Return the mean over a query's pages of the mean over a page's chosen items of a kind."""
-        page = self._page[self._chosen_shown[kind]]
+        page = self.page[self._chosen_shown[kind]]
         n_chosen = np.bincount(page, minlength=len(self._query_of_page))
         n_pages = np.bincount(self._query_of_page, n_chosen > 0, minlength=len(self.queries))
         query = self._query_of_page[page]
@@ -171,3 +190,88 @@ class HeldOutPages:
         np.add.at(total, query, (shares[:, kind] * weights).T)
         total[n_pages == 0] = np.nan
         return total.T
+
+
+class JudgedItems:
+    """Items that were judged for queries, which evaluate forms by their ranks among all items.
+
+    Parameters
+    ----------
+    pages : Pages
+    page_numbers : int array
+
+    Attributes
+    ----------
+    queries : int array of shape (n_queries,)
+        Rows of Q.
+    query, item : int arrays of shape (n_judged,)
+        A position in `queries`, and a row of P.
+    chosen : bool array of shape (n_judged,)
+    """
+
+    def __init__(self, pages: Pages, page_numbers: np.ndarray) -> None:
+        shown = np.flatnonzero(np.isin(pages.page, page_numbers))
+        rows = pages.query[pages.page[shown]]
+        self.queries, self.query = np.unique(rows, return_inverse=True)
+        self.item, self.chosen = pages.item[shown], pages.chosen[shown]
+
+    def discounted(self, ranks: np.ndarray) -> np.ndarray:
+        """Return the discounts of chosen items and of all judged items, summed by query.
+
+        Their ratio is the share of chosen items among the judged ones that a form ranks high,
+        wherever other forms rank them: it falls if a form lifts items that were not chosen.
+
+        Parameters
+        ----------
+        ranks : int array of shape (n_forms, n_judged)
+
+        Returns
+        -------
+        array of shape (2, n_forms, n_queries)
+        """
+        discounts = 1 / np.log2(1 + ranks)
+        return np.array(
+            [
+                [np.bincount(self.query, row, minlength=len(self.queries)) for row in of]
+                for of in (discounts * self.chosen, discounts)
+            ]
+        )
+
+    def query_values(self, ranks: np.ndarray, is_training_item: np.ndarray) -> np.ndarray:
+        """Return the share of items not chosen that rank below a chosen one, as values of queries.
+
+        All chosen items are compared with all others, of any query. The values are those of
+        DeLong, DeLong and Clarke-Pearson (1988): their mean is the share, and their standard error
+        its error.
+
+        Parameters
+        ----------
+        ranks : int array of shape (n_forms, n_judged)
+        is_training_item : mask of the rows of P
+
+        Returns
+        -------
+        array of shape (n_forms, 3, n_queries): over all chosen items, training items and others;
+        NaN where there is nothing to compare
+        """
+        seen = is_training_item[self.item]
+        kinds = (self.chosen, self.chosen & seen, self.chosen & ~seen)
+        values = np.full((len(ranks), 3, len(self.queries)), np.nan)
+        for form, of_form in enumerate(ranks):
+            for kind, mask in enumerate(kinds):
+                if mask.any() and not self.chosen.all():
+                    values[form, kind] = self._shares(of_form, mask)
+        return values
+
+    def _shares(self, ranks: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        margins = np.sign(ranks[~self.chosen] - ranks[chosen][:, None])
+        above = (margins + 1) / 2  # of shape (n_chosen, n_others)
+        mean, n_queries = above.mean(), len(self.queries)
+        moved = np.bincount(
+            self.query[chosen], (above.mean(axis=1) - mean) / len(above), minlength=n_queries
+        ) + np.bincount(
+            self.query[~self.chosen],
+            (above.mean(axis=0) - mean) / above.shape[1],
+            minlength=n_queries,
+        )
+        return np.asarray(mean + n_queries * moved)

@@ -90,7 +90,7 @@ class _Pipe:
     """Standard input: the configuration in its first line, then wake-up calls."""
 
     def __init__(self) -> None:
-        self.first_line = _read_line()
+        self.first_line = read_line()
         self.closed = False
         self._woken = Event()
         Thread(target=self._read, daemon=True).start()
@@ -107,7 +107,7 @@ class _Pipe:
         self._woken.set()
 
 
-def _read_line() -> bytes:
+def read_line() -> bytes:
     """Read a line byte by byte, so that no buffer takes the bytes that follow."""
     line = b""
     while not line.endswith(b"\n") and (byte := os.read(0, 1)):
@@ -117,11 +117,13 @@ def _read_line() -> bytes:
 
 def _learn(pipe: _Pipe) -> None:
     """Wait for the learner lock, then learn until the pipe is closed."""
+    from likewise.server._tracing import start_tracing, stop_tracing
     from likewise.server.learning._learner import Learner
     from likewise.server.store import open_store
 
     if pipe.closed:
         return
+    start_tracing()
 
     if hasattr(os, "nice"):  # after the imports, which should be fast
         os.nice(_NICENESS)
@@ -138,6 +140,7 @@ def _learn(pipe: _Pipe) -> None:
             pipe.wait(_POLL_SECONDS)
     learner.save()
     store.close()
+    stop_tracing()
 
 
 def main() -> None:

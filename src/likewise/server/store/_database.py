@@ -103,6 +103,11 @@ class Database(ABC):
         with self._transaction(read_only=True):
             return self._note(name)
 
+    def set_note(self, name: str, value: str) -> None:
+        """Write a note."""
+        with self._transaction():
+            self._set_note(name, value)
+
     # The methods below must be called in a transaction.
 
     def _increment(self, counter: str, by: int) -> int:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from likewise.server.store._database import Database
-from likewise.server.store._records import AlreadyExists, Entry, NotFound, Page
+from likewise.server.store._records import AlreadyExists, Entry, NotFound, Page, TextQuery
 
 _QUERY = "query"  # in a body, the number of a query vector is {"query": number}
+_MORE = ("model", "lexical")  # parts of a page that most pages do not have, as a fourth part
 
 
 class Journal(Database):
@@ -30,9 +31,9 @@ class Journal(Database):
             if known is not None:
                 self._increment("entry", -1)
                 return known
-            size = sum(page.n_comparisons for page in pages)
+            size = sum(page.n_judgments for page in pages)
             first = self._increment("position", size) - size
-            body = self._with_numbers(number, json.loads(encode_pages(pages)))
+            body = self._with_numbers(number, [_encode_page(page) for page in pages])
             self._add_entry(number, key, digest, first, size, body, None, user)
             return size
 
@@ -67,6 +68,21 @@ class Journal(Database):
                 number, first = self._increment("entry", 1), self._increment("position", 0)
                 self._add_entry(number, f" undo {target}", "", first, 0, "[]", target, None)
 
+    def last_entry(self) -> int:
+        """Return the number of the last entry; 0 if there is none."""
+        with self._transaction(read_only=True):
+            ((number,),) = self._execute("select coalesce(max(number), 0) from entry")
+        return int(number)
+
+    def n_undone(self) -> int:
+        """Return the number of judgments that were undone."""
+        with self._transaction(read_only=True):
+            ((size,),) = self._execute(
+                "select coalesce(sum(size), 0) from entry where number in "
+                "(select undoes from entry where undoes is not null)"
+            )
+        return int(size)
+
     def entries(self, after: int, limit: int = 256) -> list[Entry]:
         """Return the entries after a number, in order."""
         with self._transaction(read_only=True):
@@ -86,6 +102,16 @@ class Journal(Database):
             Entry(number, first, size, _decode_pages(bodies[number], vectors), undoes, key, at)
             for number, first, size, _, undoes, key, at in rows
         ]
+
+    def first_entry_since(self, at: float) -> int:
+        """Return the number before the first entry at or after a time."""
+        with self._transaction(read_only=True):
+            ((number,),) = self._execute(
+                "select coalesce(min(number), 1 + (select max(number) from entry)) from entry "
+                "where at >= ?",
+                [at],
+            )
+        return int(number or 1) - 1
 
     def undone(self, last_entry: int) -> set[int]:
         """Return the numbers of the entries undone by entries up to a number."""
@@ -135,31 +161,35 @@ class Journal(Database):
             [*values, time()],
         )
 
-    def _with_numbers(self, entry: int, body: list[Any]) -> str:
+    def _with_numbers(self, entry: int, body: Sequence[Sequence[Any]]) -> str:
         """Return a body with numbers instead of query vectors, which are stored unless they are."""
-        vectors = {_digest(query): query for query, *_ in body if isinstance(query, list)}
-        if not vectors:
-            return json.dumps(body)
+        named = {
+            digest: vector
+            for query, *_ in body
+            if not isinstance(query, int)
+            for digest, vector in (_named(query),)
+        }
         known = {
             digest: int(number)
             for digest, number in self._select_in(
-                "select digest, number from query where digest", list(vectors)
+                "select digest, number from query where digest", list(named)
             )
         }
-        new = [digest for digest in vectors if digest not in known]
-        first = self._increment("query", len(new)) - len(new) + 1
-        known |= {digest: first + place for place, digest in enumerate(new)}
+        new = [digest for digest in named if digest not in known]
+        if new:
+            first = self._increment("query", len(new)) - len(new) + 1
+            known |= {digest: first + place for place, digest in enumerate(new)}
         self._execute_many(
             "insert into query (number, digest, vector) values (?, ?, ?)",
-            [(known[digest], digest, _to_bytes(vectors[digest])) for digest in new],
+            [(known[digest], digest, _to_bytes(named[digest])) for digest in new],
         )
         self._execute_many(
             "insert into entry_query (entry, query) values (?, ?)",
-            [(entry, known[digest]) for digest in vectors],
+            [(entry, known[digest]) for digest in named],
         )
         return json.dumps(
             [
-                [{_QUERY: known[_digest(query)]} if isinstance(query, list) else query, *rest]
+                [query if isinstance(query, int) else {_QUERY: known[_named(query)[0]]}, *rest]
                 for query, *rest in body
             ]
         )
@@ -172,25 +202,29 @@ class Journal(Database):
         }
 
 
-def encode_pages(pages: Sequence[Page]) -> str:
-    """Return pages as the body of an entry, with the vectors of queries."""
-    return json.dumps([(page.query, page.shown, page.chosen) for page in pages])
+def _encode_page(page: Page) -> list[Any]:
+    """Return a page as a body has it, except that its query is not a number yet."""
+    more = {name: value for name in _MORE if (value := getattr(page, name)) is not None}
+    return [page.query, page.shown, page.chosen, *([more] if more else [])]
 
 
 def _decode_pages(body: list[Any], vectors: dict[int, list[float]]) -> tuple[Page, ...]:
-    return tuple(
-        Page(
-            vectors[query[_QUERY]] if isinstance(query, dict) else query,
-            tuple(shown),
-            tuple(chosen),
-        )
-        for query, shown, chosen in body
-    )
+    pages = []
+    for query, shown, chosen, *more in body:
+        vector_or_revision = vectors[query[_QUERY]] if isinstance(query, dict) else query
+        others = more[0] if more else {}
+        model, lexical = others.get("model"), others.get("lexical")
+        scores = None if lexical is None else tuple(lexical)
+        pages.append(Page(vector_or_revision, tuple(shown), tuple(chosen), model, scores))
+    return tuple(pages)
 
 
 def _to_bytes(vector: list[float]) -> bytes:
     return np.asarray(vector, dtype="<f8").tobytes()
 
 
-def _digest(vector: list[float]) -> str:
-    return sha256(_to_bytes(vector)).hexdigest()
+def _named(query: list[float] | TextQuery) -> tuple[str, list[float]]:
+    """Return the digest under which a query is stored, and its vector."""
+    if isinstance(query, TextQuery):
+        return query.digest, query.vector
+    return sha256(_to_bytes(query)).hexdigest(), query

@@ -30,7 +30,7 @@ class NotSupported(ValueError):
     """The operation is not possible in the present state."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class StoredItem:
     """An immutable revision of an item; it is kept when the item is replaced or removed."""
 
@@ -41,16 +41,33 @@ class StoredItem:
 
 
 @dataclass(frozen=True)
+class TextQuery:
+    """The vector of a text, to be stored under the digest of the text.
+
+    An encoder may return slightly different vectors for one text. The first one is stored, so that
+    a text is one query of one split. Pages that are read have the vector instead.
+    """
+
+    digest: str
+    vector: list[float]
+
+
+@dataclass(frozen=True)
 class Page:
     """The results shown for a query, in order, and those that were chosen.
 
-    The query is the revision of an item, or a vector; `shown` and `chosen` are revisions. A triplet
-    is a page of two.
+    The query is the revision of an item, a vector, or a `TextQuery`; `shown` and `chosen` are
+    revisions. A triplet is a page of two. A pair is a page of one, chosen if query and item are the
+    same; pages of several items of which all or none are chosen are as many pairs. `model` is the
+    version that ranked the page, if known; `lexical` has the lexical scores of the items shown,
+    where the server computes them.
     """
 
     query: Any
     shown: tuple[int, ...]
     chosen: tuple[int, ...]
+    model: int | None = None
+    lexical: tuple[float, ...] | None = None
 
     @classmethod
     def from_triplet(cls, query: Any, closer: int, farther: int) -> "Page":
@@ -62,13 +79,18 @@ class Page:
         """Number of comparisons: every chosen item with every other item shown."""
         return len(self.chosen) * (len(self.shown) - len(self.chosen))
 
+    @property
+    def n_judgments(self) -> int:
+        """Number of comparisons, or 1 for a page of pairs."""
+        return self.n_comparisons or 1
+
 
 @dataclass(frozen=True)
 class Entry:
     """An entry of the journal: pages, or the number of an earlier entry that it undoes.
 
-    Positions count comparisons; `first` is the position of the entry's first comparison, and `size`
-    their number, also where an undone entry was erased and has no pages.
+    Positions count judgments; `first` is the position of the entry's first one, and `size` their
+    number, also where an undone entry was erased and has no pages.
     """
 
     number: int
@@ -140,7 +162,7 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """A candidate compared with the live version on pages of held-out queries.
+    """A candidate compared with another version on pages of held-out queries.
 
     Attributes
     ----------
@@ -153,6 +175,8 @@ class Verdict:
     threshold : float
         Standard errors that the overall gain must exceed.
     passes : bool
+    against : int or None
+        Number of the version that it was compared with; None for the live one.
     """
 
     live: int
@@ -162,6 +186,7 @@ class Verdict:
     test: int
     threshold: float
     passes: bool
+    against: int | None = None
 
 
 @dataclass(frozen=True)
@@ -170,19 +195,29 @@ class Recipe:
 
     Attributes
     ----------
-    learner : {"ridge", "aroma"}
+    learner : {"ridge", "plda", "aroma"}
     alpha : float
         Penalty on the change of W, in queries; infinity keeps the initial W.
     gamma : float
         Step of the offsets; 0 disables them.
     share : float
         Fraction of AROMA's change of W.
+    lexical : float or None
+        Weight of the lexical score as a multiple of the scale of similarities; None is the initial
+        weight.
+    weight : float
+        Weight of the lexical score.
+    rank : int
+        Number of principal directions in which PLDA learns.
     """
 
-    learner: Literal["ridge", "aroma"]
+    learner: Literal["ridge", "plda", "aroma"]
     alpha: float = inf
     gamma: float = 0.0
     share: float = 1.0
+    lexical: float | None = None
+    weight: float = 0.0
+    rank: int = 0
 
 
 @dataclass(frozen=True)
@@ -201,11 +236,12 @@ class Candidate:
 
 
 class VersionFiles(NamedTuple):
-    """The model files of a version: see `Candidate`."""
+    """The model files of a version: see `Candidate`; and the weight of the lexical score."""
 
     similarity: bytes
     offsets: bytes | None
     twin: bytes | None
+    weight: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -236,7 +272,9 @@ class StoreStatus:
     change : int
         Number of the last change of the items.
     acknowledged, applied : int
-        Comparisons in the journal, and those that the learner has consumed.
+        Judgments in the journal, and those that the learner has consumed.
+    last_version : int
+        Number of the newest version.
     """
 
     live: int
@@ -244,3 +282,4 @@ class StoreStatus:
     change: int
     acknowledged: int
     applied: int
+    last_version: int

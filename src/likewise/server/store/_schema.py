@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable
 
-from likewise.server.store._journal import Journal, encode_pages
-from likewise.server.store._records import Page
+from likewise.server.store._journal import Journal
 from likewise.server.store._versions import Versions
 
-SCHEMA = 3
+SCHEMA = 4
 _FIRST_SCHEMA = 1  # has no note of its number, and stores triplets instead of pages
 _VECTORS_IN_BODIES = 2  # stores the vector of a query once for each page
+# Schema 3 has pages without the version that ranked them, which is as it was.
 _TABLES = """
 create table if not exists note (name text primary key, value text not null);
 create table if not exists counter (name text primary key, value {whole} not null);
@@ -42,6 +42,10 @@ create table if not exists checkpoint (
     name text primary key, entry {whole} not null, position {whole} not null,
     asked {whole} not null, foretold {whole} not null, state {binary} not null,
     twin {binary}
+);
+create table if not exists served (
+    live {whole} not null, version {whole} not null, searches {whole} not null,
+    primary key (live, version)
 );
 create table if not exists progress (
     position {whole} primary key, asked {whole}, foretold {whole}
@@ -83,8 +87,11 @@ class Schema(Journal, Versions):
                 f"the store was written by a later version of likewise (its schema is {schema}, "
                 f"and this version supports {SCHEMA}): use that version, or another --store."
             )
-        if schema == SCHEMA:
-            return
+        if schema <= _VECTORS_IN_BODIES:
+            self._migrate(schema, types)
+        self._set_note("schema", str(SCHEMA))
+
+    def _migrate(self, schema: int, types: dict[str, str]) -> None:
         for table, columns in _ADDED_COLUMNS.items():
             existing = self._columns(table)
             for name, kind in columns:
@@ -102,11 +109,12 @@ class Schema(Journal, Versions):
         self._convert_bodies(lambda number, body: self._with_numbers(number, json.loads(body)))
         ((last,),) = self._execute("select coalesce(max(entry), 0) from checkpoint")
         self._erase_undone(last)
-        self._set_note("schema", str(SCHEMA))
 
     def _convert_triplets(self) -> None:
         self._convert_bodies(
-            lambda _, body: encode_pages([Page.from_triplet(*t[:3]) for t in json.loads(body)])
+            lambda _, body: json.dumps(
+                [(q, (closer, farther), (closer,)) for q, closer, farther, *_ in json.loads(body)]
+            )
         )
 
     def _convert_bodies(self, convert: Callable[[int, str], str]) -> None:

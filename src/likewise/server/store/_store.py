@@ -24,12 +24,18 @@ class Store(Items, Schema):
             if learner is not None:
                 self._set_checkpoint("start", Checkpoint(0, 0, 0, 0, learner))
 
-    def set_learner(self, name: str) -> None:
-        """Set the learner; a change of the learner restarts it from the first entry."""
+    def set_learner(self, name: str, lexical: float | None = None) -> None:
+        """Set the learner and the initial weight of the lexical score.
+
+        A change of either restarts the learner from the first entry.
+        """
         with self._transaction():
             self._increment("version", 0)
-            if self._note("learner") != name:
+            if (self._note("learner"), self._lexical_weight()) != (name, lexical):
                 self._set_note("learner", name)
+                self._execute("delete from note where name = 'lexical'")
+                if lexical is not None:
+                    self._set_note("lexical", repr(float(lexical)))
                 self._reset_learner()
 
     def save_checkpoint(self, checkpoint: Checkpoint, *args: Any, **options: Any) -> bool:
@@ -54,6 +60,7 @@ class Store(Items, Schema):
             int(counts["item"]),
             int(counts["position"]),
             int(applied),
+            int(counts["version"]),
         )
 
 

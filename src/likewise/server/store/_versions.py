@@ -114,7 +114,7 @@ class Versions(Database):
         )
         self._set_note("tests", "0" if promoted else str(verdict.test))
         if promoted:
-            self._set_note("live", str(number))
+            self._set_live(number)
             self._set_note("judged_from", str(position))
 
     def gate_state(self) -> tuple[int, int]:
@@ -153,8 +153,45 @@ class Versions(Database):
             if rollback and promoted is None:
                 raise NotSupported(f"version {version} was never live: promote it instead.")
             self._execute("update version set promoted = ? where number = ?", [time(), version])
-            self._set_note("live", str(version))
+            self._set_live(version)
             self._set_note("gate", "held" if rollback else "open")
+
+    def _set_live(self, version: int) -> None:
+        self._set_note("live", str(version))
+        self._execute("delete from served")  # a new comparison with candidates begins
+
+    def candidate(self) -> int | None:
+        """Return the newest candidate that is better than the live version, by its verdict.
+
+        Versions up to the last one that was ever live do not count: they were replaced by it.
+        """
+        with self._transaction(read_only=True):
+            live, versions = int(self._note("live") or 0), self.versions()
+        for version in versions:
+            if version.promoted is not None:
+                return None
+            verdict = version.verdict
+            if version.available and verdict is not None and verdict.live == live:
+                before, after = verdict.overall.live, verdict.overall.candidate
+                if before is not None and after is not None and after > before:
+                    return version.number
+        return None
+
+    def count_searches(self, searches: dict[tuple[int, int], int]) -> None:
+        """Add numbers of searches by (live version, version that answered)."""
+        with self._transaction():
+            self._execute_many(
+                "insert into served (live, version, searches) values (?, ?, ?) "
+                "on conflict (live, version) do update "
+                "set searches = served.searches + excluded.searches",
+                [(live, version, n) for (live, version), n in searches.items()],
+            )
+
+    def searches(self) -> dict[tuple[int, int], int]:
+        """Return the searches counted since the last change of the live version."""
+        with self._transaction(read_only=True):
+            rows = self._execute("select live, version, searches from served")
+        return {(int(live), int(version)): int(n) for live, version, n in rows}
 
     def _set_checkpoint(self, name: str, checkpoint: Checkpoint) -> None:
         self._execute("delete from checkpoint where name = ?", [name])
@@ -201,18 +238,33 @@ class Versions(Database):
 
     def _version_files(self, version: int) -> VersionFiles:
         rows = self._execute(
-            "select similarity, offsets, twin from version where number = ?", [version]
+            "select similarity, offsets, twin, recipe from version where number = ?", [version]
         )
         if not rows:
             raise NotFound(f"there is no version {version}.")
-        similarity, *others = rows[0]
+        similarity, *others, recipe = rows[0]
         if similarity is None:
             raise NotSupported(
                 f"version {version} was never live, and its files were deleted: only the last "
                 f"{_KEPT_CANDIDATES} such versions are kept."
             )
         offsets, twin = (None if part is None else bytes(part) for part in others)
-        return VersionFiles(bytes(similarity), offsets, twin)
+        weight = self._lexical_weight() or 0.0
+        if (
+            recipe is not None
+            and (learned := _decode_recipe(json.loads(recipe))).lexical is not None
+        ):
+            weight = learned.weight
+        return VersionFiles(bytes(similarity), offsets, twin, weight)
+
+    def lexical_weight(self) -> float | None:
+        """Return the initial weight of the lexical score; None without one."""
+        with self._transaction(read_only=True):
+            return self._lexical_weight()
+
+    def _lexical_weight(self) -> float | None:
+        weight = self._note("lexical")
+        return None if weight is None else float(weight)
 
 
 def _decode_version(row: Sequence[Any]) -> VersionInfo:

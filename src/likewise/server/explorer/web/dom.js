@@ -23,9 +23,14 @@ function filled(element, given, children) {
   return element;
 }
 
-/** Announce a sentence to screen readers. */
+/** Announce a sentence to screen readers, in place of the last one. */
 export function say(sentence) {
   document.getElementById("said").textContent = sentence;
+}
+
+/** Announce what happened on the server, without cutting short what `say` announces. */
+export function sayNews(sentence) {
+  document.getElementById("news").textContent = sentence;
 }
 
 /** Return a sentence in a box, optionally with a button. */
@@ -57,6 +62,27 @@ export function tile(name, value, note = null) {
     h("dt", {}, name),
     h("dd", {}, h("span", { class: "figure" }, value), note && h("span", { class: "note" }, note)),
   );
+}
+
+/** Return parts, [name, element], side by side; a narrow screen shows one at a time. */
+export function toggled(name, style, parts, chosen = 0, between = null) {
+  const buttons = parts.map(([words], place) => h("button",
+    { type: "button", "aria-pressed": String(place === chosen), onclick: () => choose(place) },
+    words,
+  ));
+  for (const [place, [, element]] of parts.entries()) element.dataset.part = place;
+  const elements = parts.map(([, element]) => element);
+  if (between) elements.splice(1, 0, between);
+  const place = h("div", { class: `toggled ${style}`, "data-shown": chosen }, elements);
+  return h("div", {},
+    h("div", { class: "toggles", role: "group", "aria-label": name }, buttons),
+    place,
+  );
+
+  function choose(at) {
+    place.dataset.shown = at;
+    for (const [one, button] of buttons.entries()) button.setAttribute("aria-pressed", String(one === at));
+  }
 }
 
 /** Return a drop-down with its label. */

@@ -47,9 +47,9 @@ export function picker({ hidden, signal, chosen, worded = null }) {
         "aria-selected": "false",
         onmousedown: (event) => { event.preventDefault(); choose(place); },
       },
-      h("span", { class: "thumb" },
-        shown(item, { small: true, hidden }),
-      ), h("span", { class: "name" }, String(item.id)), labelOf(item))));
+      h("span", { class: `thumb ${item.kind}` }, shown(item, { small: true, hidden })),
+      h("span", { class: "name" }, String(item.id)),
+      labelOf(item))));
     const none = "No item matches by its id, label or text.";
     const said = trouble ?? (total === 0 ? none : `${several(total, "item")} found.`);
     if (!found.length || trouble) list.replaceChildren(h("li",

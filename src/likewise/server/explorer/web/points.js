@@ -1,16 +1,15 @@
 // Points of a map: each kind has a color and a shape.
 
-const COLORS = 10, MAX_KINDS = 10;
+const COLORS = 10, MAX_KINDS = 20, FEW = 10;
 const SHAPES = [disc, square, triangle, diamond, cross];
 
-/** Return the kinds of points by their labels: names if there are few, a scale for numbers. */
-export function kindsOf(points) {
+/** Return the kinds of points by their labels: names, or a scale for many different numbers. */
+export function kindsOf(points, areNumbers) {
   const labels = points.map((point) => point.label);
   const counts = new Map();
   for (const label of labels) if (label !== null) counts.set(label, (counts.get(label) ?? 0) + 1);
-  const numbers = labels.map((label) => (label === null || label.trim() === "" ? NaN : Number(label)));
-  const allNumbers = numbers.every((value, place) => labels[place] === null || Number.isFinite(value));
-  if (counts.size > MAX_KINDS && allNumbers) {
+  if (areNumbers && counts.size > FEW) {
+    const numbers = labels.map((label) => (label === null ? NaN : Number(label)));
     const there = numbers.filter(Number.isFinite);
     const [low, high] = [Math.min(...there), Math.max(...there)];
     return {
@@ -20,42 +19,47 @@ export function kindsOf(points) {
       of: labels.map(() => 0),
     };
   }
+  // Colors of labels that hardly repeat would say nothing.
+  if (counts.size > MAX_KINDS && 2 * counts.size > labels.length) return { scale: null, names: [], of: labels.map(() => 0) };
   const ordered = [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a));
-  const few = ordered.length > MAX_KINDS;
+  const many = ordered.length > MAX_KINDS;
   const inOrder = (a, b) => a.localeCompare(b, "en", { numeric: true });
-  const names = (few ? ordered.slice(0, MAX_KINDS - 1) : ordered).sort(inOrder);
-  const rest = few || labels.includes(null) ? [...names, few ? "all others" : "none"] : names;
-  return {
-    scale: null,
-    names: rest,
-    of: labels.map((label) => (names.includes(label) ? names.indexOf(label) : rest.length - 1)),
-  };
+  const names = (many ? ordered.slice(0, MAX_KINDS - 1) : ordered).sort(inOrder);
+  const all = many || labels.includes(null) ? [...names, many ? "all others" : "none"] : names;
+  const place = new Map(names.map((name, at) => [name, at]));
+  return { scale: null, names: all, of: labels.map((label) => place.get(label) ?? all.length - 1) };
 }
 
-/** Draw points; the active one is larger, and kinds other than `only` are faint. */
+/** Return the shape of a kind: kinds of the same color have different ones. */
+function shapeOf(kind) {
+  return SHAPES[(kind + Math.floor(kind / COLORS)) % SHAPES.length];
+}
+
+/** Draw points; the active one is ringed, and those not selected or of kinds other than `only` are faint. */
 export function draw(
   canvas,
   places,
   kinds,
-  { active = -1, only = null, scale = devicePixelRatio || 1 } = {},
+  { active = -1, only = null, selected = new Set(), zoomed = 1, scale = devicePixelRatio || 1 } = {},
 ) {
   const brush = canvas.getContext("2d");
   const shades = getComputedStyle(document.documentElement);
   const color = (name) => shades.getPropertyValue(name).trim();
   const colors = Array.from({ length: COLORS }, (_, place) => color(`--k${place}`));
   const edge = color("--card"), ink = color("--ink");
-  const size = places.length > 400 ? 4 : 5;
+  const size = (places.length > 400 ? 4 : 5) * Math.min(2, zoomed ** 0.3);
   brush.setTransform(scale, 0, 0, scale, 0, 0);
   brush.clearRect(0, 0, canvas.width, canvas.height);
   for (const [place, [x, y]] of places.entries()) {
     const kind = kinds.of[place];
     const depth = kinds.scale ? 0.15 + 0.85 * kinds.depth[place] : 0.8;
-    brush.globalAlpha = only !== null && kind !== only ? 0.1 : depth;
+    const isFaint = (only !== null && kind !== only) || (selected.size > 0 && !selected.has(place));
+    brush.globalAlpha = isFaint ? 0.1 : depth;
     brush.fillStyle = colors[kinds.scale ? 0 : kind % COLORS];
     brush.strokeStyle = edge;
     brush.lineWidth = 0.75;
     brush.beginPath();
-    SHAPES[kinds.scale ? 0 : kind % SHAPES.length](brush, x, y, size);
+    shapeOf(kinds.scale ? 0 : kind)(brush, x, y, size);
     brush.fill();
     brush.stroke();
   }

@@ -33,13 +33,14 @@ export async function why(query, item, base, { signal, hidden }) {
 }
 
 function strongest(before, after) {
-  const earlier = new Map(before.terms.map((term) => [nameOf(term), term.contribution]));
+  const column = commonColumn([...before.terms, ...after.terms]);
+  const earlier = new Map(before.terms.map((term) => [nameOf(term, column), term.contribution]));
   // The server returns the largest terms only; a missing term is small.
   const missing = before.terms.length < ASKED ? 0 : null;
   const ordered = [...after.terms].sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
   const terms = ordered.slice(0, SHOWN).map((term) => ({
-    name: nameOf(term),
-    before: earlier.get(nameOf(term)) ?? missing,
+    name: nameOf(term, column),
+    before: earlier.get(nameOf(term, column)) ?? missing,
     after: term.contribution,
   }));
   const left = (whole, part) => whole - terms.reduce((sum, term) => sum + (term[part] ?? 0), 0);
@@ -54,8 +55,16 @@ function strongest(before, after) {
   ];
 }
 
-function nameOf({ query_feature: query, item_feature: item }) {
-  const [asked, found] = [query, item].map((name) => name.replace(/^text:/, "")); // a word is enough
+/** Return the column that all features are words of; null if there are several. */
+function commonColumn(terms) {
+  const names = terms.flatMap((term) => [term.query_feature, term.item_feature]);
+  const columns = new Set(names.map((name) => (name.includes(":") ? name.slice(0, name.indexOf(":") + 1) : null)));
+  return columns.size === 1 ? [...columns][0] : null;
+}
+
+function nameOf({ query_feature: query, item_feature: item }, column) {
+  // Where there is one column of words, a word is enough.
+  const [asked, found] = [query, item].map((name) => (column === null ? name : name.slice(column.length)));
   return asked === found ? asked : `${asked} with ${found}`;
 }
 

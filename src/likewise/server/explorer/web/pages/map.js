@@ -2,14 +2,18 @@
 
 import { ask, named } from "../api.js";
 import { choice, h, heading, notice, say, waiting } from "../dom.js";
-import { labelOf, shown } from "../show.js";
+import { watch } from "../gestures.js";
+import { picker } from "../picker.js";
+import { Plane } from "../plane.js";
 import { draw, kindsOf } from "../points.js";
+import { selectionOf } from "../selection.js";
+import { labelOf, shown } from "../show.js";
 import { several } from "../words.js";
 
 export const title = "Map";
 const POLL_INTERVAL = 500, DURATION = 1_100; // milliseconds: of polling, and of the animation
-const MARGIN = 24; // pixels around the points
-const NEAR = 14; // pixels within which the pointer selects a point
+const STEP = 1.6; // of a zoom by button or key
+const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export async function open({ root, settings, summary, signal }) {
   root.append(heading(
@@ -37,62 +41,83 @@ export async function open({ root, settings, summary, signal }) {
 class Chart {
   constructor(told, by, summary, signal) {
     this.points = told.points;
-    this.kinds = kindsOf(told.points);
-    const both = told.points.flatMap(({ before, after }) => [before, after]);
-    this.spread = [0, 1].map((place) => spread(both.map((point) => point[place])));
+    this.kinds = kindsOf(told.points, told.numeric);
+    this.plane = new Plane(told.points);
     this.summary = summary;
     this.signal = signal;
-    this.share = 1;
     this.active = -1;
     this.only = null;
+    this.selected = new Set();
     const left = told.n_items - told.points.length;
     this.canvas = h("canvas", {
       class: "plane", tabindex: "0", role: "application",
       "aria-roledescription": "map", "aria-describedby": "map-help",
       "aria-label": `Map of ${several(told.points.length, "item")}`,
-      onpointermove: (event) => this.point(event),
-      onpointerleave: () => this.mark(-1),
-      onpointerdown: (event) => this.touch(event),
-      onclick: () => this.go(),
       onkeydown: (event) => this.pressed(event),
     });
     this.slider = h("input", {
-      type: "range",
-      id: "way",
-      min: 0,
-      max: 100,
-      value: 100,
-      "aria-valuetext": "after",
+      type: "range", id: "way", min: 0, max: 100, value: 100, "aria-valuetext": "after",
       oninput: () => { this.stop(); this.to(this.slider.value / 100); },
     });
     this.card = h("div", { class: "card over", "aria-live": "polite" });
+    this.box = h("div", { class: "box-drawn", hidden: true });
+    this.selection = h("div", {});
+    this.trouble = h("div", {});
+    this.selecting = h("button",
+      { type: "button", class: "slim", "aria-pressed": "false", onclick: () => this.select(!this.selects) },
+      "Select",
+    );
     const columns = summary.columns.map((name) => [name, name]);
+    const button = (words, name, act) => h("button",
+      { type: "button", class: "slim", "aria-label": name, title: name, onclick: act },
+      words,
+    );
     this.element = h("div", { class: "mapped" },
       h("div", { class: "toolbar" },
-        h("div", { class: "way" },
-          h("button", { type: "button", class: "slim", onclick: () => this.play(0) }, "Before"),
-          h("label", { class: "unseen", for: "way" }, "From before to after"), this.slider,
-          h("button", { type: "button", class: "slim", onclick: () => this.play(1) }, "After")),
+        picker({ hidden: summary.label, signal, chosen: (id) => this.find(id) }),
         columns.length ? choice(
           "Color by",
           columns,
           by,
           (name) => { location.hash = `#/map?by=${encodeURIComponent(name)}`; },
         ) : null),
-      h("div", { class: "frame" }, this.canvas, this.card),
+      h("div", { class: "toolbar" },
+        h("div", { class: "way" },
+          button("Before", "Before learning", () => this.play(0)),
+          h("label", { class: "unseen", for: "way" }, "From before to after"), this.slider,
+          button("After", "After learning", () => this.play(1))),
+        h("div", { class: "row zooms", role: "group", "aria-label": "View" },
+          button("+", "Zoom in", () => this.zoom(STEP)),
+          button("−", "Zoom out", () => this.zoom(1 / STEP)),
+          button("Reset", "Show the whole map", () => this.reset()),
+          this.selecting,
+      )),
+      this.trouble,
+      h("div", { class: "frame" }, this.canvas, this.box, this.card),
+      this.selection,
       h("p", { class: "quiet", id: "map-help" },
-        "Point at an item to see it, and click to see its neighbors. ",
-        "On the keyboard, the arrows move from item to item, and Enter opens one.",
+        "Point at an item to see it, and click to see its neighbors. The wheel or two fingers zoom, and a drag moves. ",
+        "Drag a box with Select or Shift to select items. On the keyboard, arrows move from item to item, Enter opens ",
+        "one, Space selects it, and + − 0 zoom.",
         left > 0 ? ` ${several(this.points.length, "item")} of ${told.n_items} were selected at random.` : ""),
       this.legend(by));
     this.watch = new ResizeObserver(() => this.size());
     this.shades = matchMedia("(prefers-color-scheme: dark)");
+    this.isHidden = (place) => this.only !== null && this.kinds.of[place] !== this.only;
   }
 
   start() {
     this.watch.observe(this.canvas);
     this.shades.addEventListener("change", () => this.draw(), { signal: this.signal });
     this.signal.addEventListener("abort", () => { this.watch.disconnect(); this.stop(); });
+    watch(this.canvas, {
+      zoom: (factor, at) => this.zoom(factor, at),
+      pan: (right, down) => { this.plane.pan(right, down); this.moved(); },
+      box: (from, to, isDone) => this.drag(from, to, isDone),
+      hover: (at) => this.mark(at === null ? -1 : this.plane.nearest(at, this.isHidden)),
+      tap: (at, isTouch) => this.tap(at, isTouch),
+      selects: () => this.selects,
+    });
     this.size();
     this.still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (!this.still) { this.to(0); this.pause = setTimeout(() => this.play(1), 600); }
@@ -102,7 +127,9 @@ class Chart {
     if (this.kinds.scale) return h("p", { class: "quiet" },
       `Color: ${by}, from ${this.kinds.scale[0]} (pale) to ${this.kinds.scale[1]} (deep).`,
     );
-    if (this.kinds.names.length < 2) return null;
+    if (this.kinds.names.length < 2) return by === null ? null : h("p", { class: "quiet" },
+      `The values of ${by} differ from item to item, so they have no colors.`,
+    );
     return h("ul", { class: "legend kinds", "aria-label": `Colors and shapes: ${by}` },
       this.kinds.names.map((name, place) => {
         const key = h("canvas", { width: 28, height: 28, "aria-hidden": "true", "data-kind": place });
@@ -128,52 +155,56 @@ class Chart {
     const { width, height } = this.canvas.getBoundingClientRect();
     const scale = devicePixelRatio || 1;
     Object.assign(this.canvas, { width: Math.round(width * scale), height: Math.round(height * scale) });
-    this.wide = width;
-    this.high = height;
+    this.plane.resize(width, height);
     this.draw();
-  }
-
-  /** Where a point is drawn now. */
-  at({ before, after }) {
-    const [x, y] = this.spread;
-    const scale = Math.min(
-      (this.wide - 2 * MARGIN) / (x[1] - x[0] || 1),
-      (this.high - 2 * MARGIN) / (y[1] - y[0] || 1),
-    );
-    const mix = (place) => before[place] + (after[place] - before[place]) * this.share;
-    return [
-      this.wide / 2 + scale * (mix(0) - (x[0] + x[1]) / 2),
-      this.high / 2 - scale * (mix(1) - (y[0] + y[1]) / 2),
-    ];
   }
 
   draw() {
     draw(
       this.canvas,
-      this.points.map((point) => this.at(point)),
+      this.points.map((point) => this.plane.at(point)),
       this.kinds,
-      { active: this.active, only: this.only },
+      { active: this.active, only: this.only, selected: this.selected, zoomed: this.plane.zoomed },
     );
     for (const key of this.element.querySelectorAll("canvas[data-kind]")) {
       draw(key, [[7, 7]], { ...this.kinds, of: [Number(key.dataset.kind)] }, { scale: 2 });
     }
   }
 
+  zoom(factor, at) {
+    const changed = this.plane.zoom(factor, at);
+    if (changed) this.moved();
+    return changed;
+  }
+
+  reset() {
+    this.plane.reset();
+    this.moved();
+  }
+
+  /** Draw a view that has moved; while all is in view, a finger scrolls the page. */
+  moved() {
+    this.canvas.classList.toggle("zoomed", this.plane.zoomed > 1);
+    this.canvas.dataset.zoom = this.plane.zoomed.toFixed(2);
+    this.draw();
+    if (this.active >= 0) this.beside(this.plane.at(this.points[this.active]));
+  }
+
   to(share) {
-    this.share = share;
+    this.plane.share = share;
     this.slider.value = Math.round(100 * share);
     this.slider.setAttribute(
       "aria-valuetext",
       share === 0 ? "before" : share === 1 ? "after" : `${Math.round(100 * share)} % of the way`,
     );
-    this.draw();
+    this.moved();
   }
 
   /** Go all the way, smoothly unless motion is unwelcome. */
   play(end) {
     this.stop();
     if (this.still) return this.to(end);
-    const from = this.share, began = performance.now();
+    const from = this.plane.share, began = performance.now();
     const step = (now) => {
       const passed = Math.min(1, (now - began) / DURATION);
       const eased = passed < 0.5 ? 4 * passed ** 3 : 1 - (2 - 2 * passed) ** 3 / 2;
@@ -188,24 +219,62 @@ class Chart {
     cancelAnimationFrame(this.frame);
   }
 
-  point(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    let best = -1, least = NEAR ** 2;
-    for (const [place, point] of this.points.entries()) {
-      const [a, b] = this.at(point);
-      const far = (a - x) ** 2 + (b - y) ** 2;
-      const hidden = this.only !== null && this.kinds.of[place] !== this.only;
-      if (far < least && !hidden) [best, least] = [place, far];
-    }
-    this.mark(best);
+  /** With a finger the first touch shows an item, and the second opens it. */
+  tap(at, isTouch) {
+    const before = this.active;
+    this.mark(this.plane.nearest(at, this.isHidden));
+    if (!isTouch || this.active === before) this.go();
   }
 
-  /** With a finger the first touch shows an item, and the second opens it. */
-  touch(event) {
-    const before = this.active;
-    this.point(event);
-    this.isFirstTouch = event.pointerType === "touch" && this.active !== before;
+  /** Show an item that was searched for. */
+  find(id) {
+    const place = this.points.findIndex((point) => String(point.id) === String(id));
+    if (place < 0) {
+      const act = () => { location.hash = `#/neighbors/${named(id)}`; };
+      this.trouble.replaceChildren(notice(
+        `${id} is not among the ${several(this.points.length, "item")} of the map.`,
+        { action: "See its neighbors", act },
+      ));
+      return;
+    }
+    this.trouble.replaceChildren();
+    this.plane.center(this.points[place]);
+    this.moved();
+    this.canvas.focus({ preventScroll: true });
+    this.mark(place);
+  }
+
+  /** Let a drag draw a box, or move again. */
+  select(on) {
+    this.selects = on;
+    this.selecting.setAttribute("aria-pressed", String(on));
+    this.canvas.classList.toggle("selecting", on);
+  }
+
+  drag(from, to, isDone) {
+    this.mark(-1);
+    const [left, top] = [0, 1].map((axis) => Math.min(from[axis], to[axis]));
+    Object.assign(this.box.style, {
+      left: `${left}px`,
+      top: `${top}px`,
+      width: `${Math.abs(to[0] - from[0])}px`,
+      height: `${Math.abs(to[1] - from[1])}px`,
+    });
+    this.box.hidden = isDone;
+    if (isDone) this.choose(new Set(this.plane.within(from, to, this.isHidden)));
+  }
+
+  /** Show which items are selected. */
+  choose(places) {
+    this.selected = places;
+    this.draw();
+    const of = [...places].map((place) => ({ id: this.points[place].id, kind: this.kinds.names[this.kinds.of[place]] }));
+    this.selection.replaceChildren(...selectionOf(of, {
+      known: (id) => this.known(id),
+      hidden: this.summary.label,
+      clear: () => this.choose(new Set()),
+    }));
+    say(places.size ? `${several(places.size, "item")} selected.` : "Nothing is selected.");
   }
 
   async mark(place) {
@@ -224,16 +293,16 @@ class Chart {
         ),
         h("p", { class: "who" }, h("b", {}, String(item.id)), " ", labelOf(item)),
       );
-      this.beside(this.at(this.points[place]));
+      this.beside(this.plane.at(this.points[place]));
     } catch (error) {
       if (error.name !== "AbortError") say(error.message);
     }
   }
 
   beside([x, y]) {
-    const { offsetWidth: wide, offsetHeight: high } = this.card;
-    this.card.style.left = `${Math.max(6, x + 16 + wide > this.wide ? x - wide - 16 : x + 16)}px`;
-    this.card.style.top = `${Math.max(6, Math.min(y - high / 2, this.high - high - 6))}px`;
+    const { offsetWidth: wide, offsetHeight: high } = this.card, { wide: whole, high: tall } = this.plane;
+    this.card.style.left = `${Math.max(6, x + 16 + wide > whole ? x - wide - 16 : x + 16)}px`;
+    this.card.style.top = `${Math.max(6, Math.min(y - high / 2, tall - high - 6))}px`;
   }
 
   known(id) {
@@ -247,35 +316,42 @@ class Chart {
   }
 
   go() {
-    if (this.active < 0 || this.isFirstTouch) return;
-    location.hash = `#/neighbors/${named(this.points[this.active].id)}`;
+    if (this.active >= 0) location.hash = `#/neighbors/${named(this.points[this.active].id)}`;
   }
 
   pressed(event) {
-    const ways = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    this.isFirstTouch = false;
-    if (event.key === "Enter") return this.go();
-    if (event.key === "Escape") return this.mark(-1);
-    const way = ways[event.key];
-    if (!way) return;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const acts = {
+      Enter: () => this.go(),
+      Escape: () => (this.active >= 0 ? this.mark(-1) : this.choose(new Set())),
+      " ": () => this.toggle(),
+      "+": () => this.zoom(STEP),
+      "=": () => this.zoom(STEP),
+      "-": () => this.zoom(1 / STEP),
+      0: () => this.reset(),
+    };
+    const way = WAYS[event.key];
+    const act = way ? () => this.step(way) : acts[event.key];
+    if (!act) return;
     event.preventDefault();
-    this.mark(this.next(way));
+    act();
   }
 
-  /** Return the point that lies best in a direction, from the one that is marked or the middle. */
-  next([right, down]) {
-    const [x, y] = this.active >= 0 ? this.at(this.points[this.active]) : [this.wide / 2, this.high / 2];
-    let best = this.active, least = Infinity;
-    for (const [place, point] of this.points.entries()) {
-      const [a, b] = this.at(point);
-      const along = (a - x) * right + (b - y) * down, across = Math.abs((a - x) * down + (b - y) * right);
-      const far = along + 2 * across;
-      if (place !== this.active && along > 0.01 && far < least) [best, least] = [place, far];
-    }
-    return best;
+  /** Go to the next item in a direction, and keep it in view. */
+  step(way) {
+    const place = this.plane.next(this.active, way);
+    if (place < 0) return;
+    const [x, y] = this.plane.at(this.points[place]);
+    if (!this.plane.sees([x, y])) this.plane.center(this.points[place], this.plane.zoomed);
+    this.mark(place);
+    this.moved();
   }
-}
 
-function spread(values) {
-  return [Math.min(...values), Math.max(...values)];
+  /** Add the active item to the selection, or remove it. */
+  toggle() {
+    if (this.active < 0) return;
+    const places = new Set(this.selected);
+    if (!places.delete(this.active)) places.add(this.active);
+    this.choose(places);
+  }
 }

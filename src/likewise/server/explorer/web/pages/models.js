@@ -112,14 +112,15 @@ function line(model, change) {
     h("td", { class: "acts" }, action(model, change)));
 }
 
-function setting({ origin, learner, lambda: penalty, gamma, share }) {
+function setting({ origin, learner, lambda: penalty, gamma, share, rank }) {
   if (origin === "file") return "the model file";
   if (learner === "aroma") return `share ${share}`;
+  if (learner === "plda") return `rank ${rank}, γ ${gamma}`;
   if (learner === null) return "learned before an upgrade";
   return `λ ${penalty ?? "∞"}, γ ${gamma}`;
 }
 
-function scored({ overall: { live: other, candidate, error, n }, live, threshold, test }) {
+function scored({ overall: { live: other, candidate, error, n }, live, against, threshold, test }) {
   const meter = h("span", { class: "meter", "aria-hidden": "true" },
     h("span", { class: "fill" }),
     h("span", { class: "mark" }),
@@ -131,7 +132,7 @@ function scored({ overall: { live: other, candidate, error, n }, live, threshold
     meter,
     h("span", {},
       `${percent(candidate, 1)} of ${several(n, "query", "queries")}`,
-      h("small", {}, `live version ${live}: ${percent(other, 1)}`),
+      h("small", {}, `${against === null ? `live version ${live}` : "model file"}: ${percent(other, 1)}`),
       h("small", {}, `${errors}; ${threshold.toFixed(1)} needed (test ${test})`),
     ),
   );

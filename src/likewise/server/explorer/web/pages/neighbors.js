@@ -1,7 +1,7 @@
 // The neighbors of an item before and after learning, side by side.
 
 import { ask, named, tell } from "../api.js";
-import { choice, h, heading, notice, svg, waiting } from "../dom.js";
+import { choice, h, heading, notice, svg, toggled, waiting } from "../dom.js";
 import { picker } from "../picker.js";
 import { labelOf, shown } from "../show.js";
 import { capital, score, several } from "../words.js";
@@ -80,32 +80,31 @@ async function anyItem(summary, signal, at = Math.floor(Math.random() * summary.
 
 function drawn(found, summary, signal) {
   const { item, base, learned } = found;
-  const sides = h("div", { class: "sides" },
-    side("before", `version ${found.base_model}, the model file`, base, found, summary, signal),
-    h("div", { class: "links", "aria-hidden": "true" }),
-    side("after", `version ${found.model}, live now`, learned, found, summary, signal),
-  );
-  link(sides, signal);
+  const before = side("before", `version ${found.base_model}, the model file`, base, found, summary, signal);
+  const after = side("after", `version ${found.model}, live now`, learned, found, summary, signal);
+  const links = h("div", { class: "links", "aria-hidden": "true" });
+  const sides = toggled("Before or after learning", "sides", [["Before", before], ["After", after]], 1, links);
+  link(sides.querySelector(".sides"), signal);
   return [
     h("section", { class: `asked ${item.kind}`, "aria-label": "The item" },
       h("div", { class: "face" }, shown(item, { hidden: summary.label })),
       h("div", {},
         h("h2", {}, item.id === null ? "Your text" : String(item.id), " ", labelOf(item)),
-        h("p", { class: "gist" }, gist(base, learned, item)),
+        h("p", { class: "gist" }, gist(base, learned, summary.label_repeats ? item.label : null)),
     )),
     sides,
   ];
 }
 
 /** Summarize the changes in a sentence or two. */
-function gist(base, learned, item) {
+function gist(base, learned, label) {
   const fresh = learned.filter((near) => near.other_rank === null || near.other_rank > base.length).length;
   const moved = learned.filter((near) => near.other_rank !== near.rank).length;
   const said = moved === 0
     ? "These neighbors have not changed."
     : `${fresh} of the ${learned.length} nearest are new, and ${several(moved - fresh, "other")} changed rank.`;
-  if (item.label === null) return said;
-  const same = (list) => list.filter((near) => near.item.label === item.label).length;
+  if (label === null) return said;
+  const same = (list) => list.filter((near) => near.item.label === label).length;
   return `${said} Of the same label: ${same(base)} before, ${same(learned)} after.`;
 }
 

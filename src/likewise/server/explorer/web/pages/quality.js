@@ -2,13 +2,13 @@
 
 import { ask, named } from "../api.js";
 import { intervalChart, lineChart } from "../charts.js";
-import { h, heading, notice, tile, waiting } from "../dom.js";
+import { h, heading, notice, tile, toggled, waiting } from "../dom.js";
 import { heldOut, notYet, predicted } from "../learning.js";
 import { labelOf, shown } from "../show.js";
 import { count, gain, percent, score, several, signed } from "../words.js";
 
 export const title = "Quality";
-const SHOWN = 6;
+const SHOWN = matchMedia("(max-width: 60rem)").matches ? 2 : 6;
 const POLL_INTERVAL = 700; // milliseconds, while the server computes
 
 export async function open({ root, summary, signal }) {
@@ -34,26 +34,33 @@ function drawn(told, summary) {
     !summary.learns && notice(summary.why_not),
     tiles(told),
     judged(told),
-    h("section", { class: "charts", "aria-label": "Charts" },
-      heldOut(told) ?? notYet("Candidates are evaluated once there are twenty queries. The chart will appear here."),
-      predicted(told) ?? notYet("The share of predicted answers will appear here."),
-      margins(told.goodness) ?? notYet(computing ? "Computing margins…" : "Margins need labels or answers."),
-    ),
-    h("section", { class: "outcomes", "aria-label": "Comparisons won and lost" },
-      outcomes(
+    arms(told.canary),
+    h("section", { "aria-label": "Charts" }, toggled("Chart", "charts", [
+      [
+        "Held out",
+        heldOut(told) ?? notYet("Candidates are evaluated once there are twenty queries. The chart will appear here."),
+      ],
+      ["Predicted", predicted(told) ?? notYet("The share of predicted answers will appear here.")],
+      ["Margins", margins(told.goodness) ?? notYet(computing ? "Computing margins…" : "Margins need labels or answers.")],
+    ])),
+    h("section", { "aria-label": "Comparisons won and lost" }, toggled("Comparisons", "outcomes", [
+      [`Lost ${count(told.n_lost)}`, outcomes(
         "Lost",
         `held-out comparisons that only the model file has right, the largest losses first`,
         told.lost,
         told.n_lost,
         summary,
-      ),
-      outcomes(
+        computing,
+      )],
+      [`Won ${count(told.n_won)}`, outcomes(
         "Won",
         `held-out comparisons that only version ${told.model} has right`,
         told.won,
         told.n_won,
         summary,
-    )),
+        computing,
+      )],
+    ])),
   ].filter(Boolean);
 }
 
@@ -138,7 +145,7 @@ function margins(goodness) {
   });
 }
 
-function outcomes(name, meaning, list, n, summary) {
+function outcomes(name, meaning, list, n, summary, computing) {
   const lines = h("ul", { class: "triplets" }, list.slice(0, SHOWN).map((one) => outcome(one, summary)));
   const rest = list.slice(SHOWN);
   const onclick = () => {
@@ -154,7 +161,7 @@ function outcomes(name, meaning, list, n, summary) {
       h("span", { class: "chip" }, count(n)),
       h("small", {}, meaning),
     ),
-    list.length ? lines : notYet(name === "Lost" ? "Nothing was lost." : "Nothing was won yet."),
+    list.length ? lines : notYet(computing ? "Measuring…" : nothing(name, n)),
     rest.length > 0 && h("p", { class: "more" }, more));
 }
 
@@ -170,6 +177,30 @@ function outcome({ query, closer, farther, margin_before: before, margin_after: 
       h("small", {}, "margin"),
       h("span", {}, score(before), " → ", h("b", {}, score(after))),
   )));
+}
+
+function nothing(name, n) {
+  if (n) return `${n === 1 ? "It" : "They"} cannot be shown: the query is a vector, or an item was replaced or removed.`;
+  return name === "Lost" ? "Nothing was lost." : "Nothing was won yet.";
+}
+
+/** Return the live version beside the candidate that a share of searches gets; null without one. */
+function arms(canary) {
+  if (!canary) return null;
+  const line = (name, { version, searches, pages, clicks, mrr, error }) => h("tr", {},
+    h("th", { scope: "row" }, name, h("small", {}, version === null ? "no candidate yet" : `version ${version}`)),
+    [count(searches), count(pages), count(clicks), mrr === null ? "–" : score(mrr) + (error === null ? "" : ` ± ${score(error)}`)]
+      .map((text) => h("td", { class: "number" }, text)));
+  const heads = ["Served", "Searches", "Pages with a choice", "Choices", "Reciprocal rank"];
+  return h("section", { class: "standing canary", "aria-labelledby": "canary" },
+    h("h2", { id: "canary" }, "Live and candidate",
+      h("small", {}, `the candidate answers ${percent(canary.share)} of the users; rank of the first choice, mean ± standard error`),
+    ),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Live and candidate" },
+      h("table", { class: "figures" },
+        h("thead", {}, h("tr", {}, heads.map((name, place) =>
+          h("th", { scope: "col", class: place ? "number" : null }, name)))),
+        h("tbody", {}, line("live", canary.live), line("candidate", canary.candidate)))));
 }
 
 function ended(sentence) {

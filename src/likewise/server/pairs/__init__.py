@@ -1,0 +1,1 @@
+"""The Teach page for pairs of records: whether they are the same."""
