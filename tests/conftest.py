@@ -1,6 +1,8 @@
 """What all tests share: one seed, and the way to real data."""
 
+import functools
 import os
+import signal
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,6 +40,23 @@ def data_dir() -> Path:
     if not Path(named).is_dir():
         pytest.skip(f"LIKEWISE_DATA names {named}, which is not a folder")
     return Path(named)
+
+
+@pytest.fixture
+def metric_learn(monkeypatch):
+    """Return metric-learn 0.7.0, adapted: scikit-learn has renamed `force_all_finite`."""
+    package = pytest.importorskip("metric_learn")
+
+    def translated(check):
+        @functools.wraps(check)
+        def call(*args, force_all_finite=True, **kwargs):
+            return check(*args, ensure_all_finite=force_all_finite, **kwargs)
+
+        return call
+
+    for name in ("check_array", "check_X_y"):
+        monkeypatch.setattr(package._util, name, translated(getattr(package._util, name)))
+    return package
 
 
 @pytest.fixture(scope="session")
@@ -115,6 +134,32 @@ def postgres_url(tmp_path_factory):
         )
     yield server.get_uri()
     server.cleanup()
+
+
+@pytest.fixture
+def interrupt_at(monkeypatch):
+    """Return a function that presses Ctrl-C at the n-th call of a function of some modules.
+
+    It returns the list of the calls' arguments. Ctrl-C does what it does in a program, also where
+    the tests were started in the background.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt(n, name, *owners):
+        usual, calls = getattr(owners[0], name), []
+
+        def interrupted(*arguments, **options):
+            calls.append(arguments)
+            if len(calls) == n:
+                os.kill(os.getpid(), signal.SIGINT)
+            return usual(*arguments, **options)
+
+        for owner in owners:
+            monkeypatch.setattr(owner, name, interrupted, raising=False)
+        return calls
+
+    yield interrupt
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -42,15 +42,15 @@ def changed(name, array, change):
     ("name", "array", "change", "message"),
     [
         ("DBoost", "firsts_", lambda a: np.full_like(a, 2**40), "there are 16 prototypes"),
-        ("DBoost", "seconds_", lambda a: a - 100, "which is below 0"),
+        ("DBoost", "seconds_", lambda a: a - 100, "but must be at least 0"),
         ("DBoost", "items_", lambda a: a[: len(a) // 2], "a length of 16, but 8 is needed"),
         ("DBoost", "outputs_", lambda a: a[:, :1], "a length of 1, but 2 is needed"),
-        ("DBoost", "classes_", lambda a: a[::-1], "2 or more classes in order"),
+        ("DBoost", "classes_", lambda a: a[::-1], "2 or more classes in order, but holds"),
         ("dboost-matrix", "items_", lambda a: a + 60, "there are 60 features"),
         ("BalancedWinnow", "log_weights_", lambda a: a[:, :2], "a length of 2, but 4 is needed"),
         ("classifier-softmax", "labels_", lambda a: a + 1, "there are 3 classes"),
         ("SimilarityClassifier", "labels_", lambda a: a.astype(float), "must be an array of int64"),
-        ("MLKR", "weights_", lambda a: -a, "which is below 0"),
+        ("MLKR", "weights_", lambda a: -a, "but must be at least 0"),
         ("LMNN", "components_", lambda a: a * np.nan, "holds NaN or infinity"),
     ],
 )

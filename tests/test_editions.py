@@ -26,6 +26,6 @@ def test_there_is_a_file_of_every_class():
     from likewise._files._classes import HOMES
 
     # of AROMA, OASIS, RidgeSimilarity, index-* and Matcher
-    inside = {"DiagonalState", "FactoredState", "OasisState", "RidgeBelief", "Index"}
+    inside = {"DiagonalState", "FactoredState", "FullState", "OasisState", "RidgeBelief", "Index"}
     inside |= {"Calibration", "Candidates", "Guess", "PairLearner", "PairModel"}
     assert set(HOMES) - inside <= set(FILES)

@@ -45,8 +45,8 @@ def test_scoring_alone_loads_nothing_heavy(use):
 
 def test_scoring_sparse_rows_loads_no_compiler():
     loaded = loaded_by(
-        "import likewise as lw; from scipy.sparse import eye_array; "
-        "lw.Mahalanobis(1.0).score(eye_array(3, format='csr'), eye_array(3, format='csr'))"
+        "import likewise as lw; from scipy.sparse import csr_array; "
+        "lw.Mahalanobis(1.0).score(csr_array([[1.0, 0.0]]), csr_array([[0.0, 2.0]]))"
     )
     assert not loaded & (HEAVY - {"scipy"})
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from likewise.classifiers import SimilarityClassifier as SimilarityClassifier
     from likewise.classifiers import SimilarityFeatureClassifier as SimilarityFeatureClassifier
     from likewise.classifiers import SimilarityRegressor as SimilarityRegressor
+    from likewise.classifiers import Winnow as Winnow
     from likewise.evaluation import Comparison as Comparison
     from likewise.evaluation import Goodness as Goodness
     from likewise.evaluation import RetrievalReport as RetrievalReport
@@ -35,10 +36,15 @@ if TYPE_CHECKING:
     from likewise.features import MedianBinarizer as MedianBinarizer
     from likewise.index import Index as Index
     from likewise.learners import AROMA as AROMA
+    from likewise.learners import ITML as ITML
+    from likewise.learners import LEGO as LEGO
     from likewise.learners import LMNN as LMNN
+    from likewise.learners import MCML as MCML
     from likewise.learners import MLKR as MLKR
+    from likewise.learners import MMC as MMC
     from likewise.learners import NCA as NCA
     from likewise.learners import OASIS as OASIS
+    from likewise.learners import POLA as POLA
     from likewise.learners import RCA as RCA
     from likewise.learners import RidgeSimilarity as RidgeSimilarity
     from likewise.learners import SiLA as SiLA
@@ -65,7 +71,7 @@ _HOMES = {
         "_progress": "show_progress",
         "classifiers": (
             "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier "
-            "SimilarityRegressor"
+            "SimilarityRegressor Winnow"
         ),
         "datasets": "datasets",
         "distributed": "distributed",
@@ -73,7 +79,7 @@ _HOMES = {
         "exceptions": "exceptions",
         "features": "DissimilaritySpace LandmarkFeatures MedianBinarizer",
         "index": "Index index",
-        "learners": "AROMA LMNN MLKR NCA OASIS RCA RidgeSimilarity SiLA",
+        "learners": "AROMA ITML LEGO LMNN MCML MLKR MMC NCA OASIS POLA RCA RidgeSimilarity SiLA",
         "matching": "Matcher",
         "metrics": "metrics",
         "selection": "selection",
@@ -92,7 +98,7 @@ _load, __dir__ = attach(__name__, _HOMES)
 
 if TYPE_CHECKING:
     __version__: str
-else:  # hidden from type checkers, for which it would make every misspelt name an Any
+else:  # hidden from type checkers, for which it would make every misspelled name an Any
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":

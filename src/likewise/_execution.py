@@ -4,7 +4,7 @@ Code that can use a cluster calls `current_backend`; None stands for this proces
 backend calls on its workers are module-level functions.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
@@ -66,6 +66,11 @@ class Backend(Protocol):
         self, function: Callable[..., Any], rows: DistributedRows, *shared: Any
     ) -> Iterator[Any]:
         """Yield ``function(block of rows, *shared)`` for each block, in order."""
+
+    def map_tasks(
+        self, function: Callable[..., Any], tasks: Iterable[Any], *shared: Any
+    ) -> Iterator[Any]:
+        """Yield ``function(task, *shared)`` for each task, in order; `shared` is sent once."""
 
     def transform(
         self,

@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from benchmarks.growth import exponent
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -73,3 +76,25 @@ def test_an_unknown_benchmark_is_refused_with_a_sentence(tmp_path):
     assert "neighbours" in found.stderr
     assert "Traceback" not in found.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_soak_compares_every_minute_with_the_first():
+    import numpy as np
+    from benchmarks.soak import Minute, verdict
+
+    def minutes(*figures):
+        return [Minute(n, np.full(9, p99), mb, 0.0, 0, 0, 0) for n, (p99, mb) in enumerate(figures)]
+
+    assert verdict(minutes((5.0, 300), (4.0, 400), (9.9, 439)))[0]
+    slow, sentence = verdict(minutes((5.0, 300), (4.0, 400), (10.1, 400), (3.0, 400)))
+    assert not slow
+    assert "2.02 times that of the first" in sentence
+    large, sentence = verdict(minutes((5.0, 300), (4.0, 400), (5.0, 448)))
+    assert not large
+    assert "grew by 12.0%" in sentence
+
+
+def test_the_exponent_of_growth_is_the_slope_in_logarithms():
+    sizes = [10, 20, 40, 80]
+    assert exponent(sizes, [3.0 * n**2 for n in sizes]) == pytest.approx(2)
+    assert exponent(sizes, [5.0] * 4) == pytest.approx(0)

@@ -147,7 +147,7 @@ def test_a_query_can_be_typed(run, flowers):
     code, _, err = run("search", flowers / "ready.safetensors", "--items",
                        flowers / "items.parquet", "--query", '{"petal widht": 1}')  # fmt: skip
     assert code == 2
-    assert "--query has 'petal widht', which is no column of the model. Did you mean" in err
+    assert "--query has 'petal widht', which is not a column of the model. Did you mean" in err
 
 
 def test_a_query_without_some_columns_is_imputed_and_that_is_said(run, flowers):
@@ -239,6 +239,15 @@ def test_lists_are_complete_and_as_json(run, command):
     names = [entry if isinstance(entry, str) else entry["name"] for entry in listed]
     assert {"datasets": "wine", "learners": "lmnn"}[command] in names
     assert all(name in run(command)[1] for name in names)
+
+
+def test_a_rival_is_compared_where_it_is_named(run, flowers):
+    code, out, _ = run("compare", flowers / "flowers.csv", "-t", "species", "--learner", "mmc",
+                       "--splits", "2", "--json")  # fmt: skip
+    assert code == 0
+    kinds = {row["name"] for row in json.loads(out)["rows"] if row["kind"] == "learned"}
+    assert kinds == {"MMC"}
+    assert "; compared only if named" in run("learners")[1]
 
 
 def test_warmup_compiles_every_kernel(run, monkeypatch):

@@ -50,8 +50,9 @@ def test_answered_questions_are_labels(run, folder):
 
 def test_labels_make_a_model_that_matches_again(run, folder):
     code, _, err = run("match", "left.csv", "right.csv", "--labels", "pairs.csv",
-                       "-o", "a.csv", "-m", "m.safetensors")  # fmt: skip
+                       "-o", "a.csv", "-m", "m.safetensors", "--report", "r.html")  # fmt: skip
     assert code == 0, err
+    assert "left.csv and right.csv" in (folder / "r.html").read_text(encoding="utf8")
     assert isinstance(lw.load("m.safetensors"), lw.Matcher)
     code, out, err = run("match", "left.csv", "right.csv", "--model", "m.safetensors",
                          "-o", "b.parquet", "--wide", "--json")  # fmt: skip
@@ -90,6 +91,7 @@ def test_dedupe_adds_clusters_to_the_table(run, folder):
     [
         (["match", "left.csv", "right.csv", "-k", "0"], 1, "k must be at least 1"),
         (["match", "left.csv", "right.csv", "-o", "left.csv"], 2, "--force overwrites it"),
+        (["match", "left.csv", "right.csv", "--report", "pairs.csv"], 2, "--report is pairs.csv"),
         (["match", "left.csv", "right.csv", "-o", "x.txt"], 2, "--output: x.txt ends in '.txt'"),
         (["match", "left.csv", "right.csv", "--id", "ident"], 2, "--id names 'ident', but left"),
         (["match", "left.csv", "right.csv", "--ignore", "nam"], 2, "Did you mean 'name'?"),

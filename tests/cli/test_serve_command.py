@@ -45,9 +45,27 @@ def test_items_that_do_not_fit_are_named(model, tmp_path):
     assert (code, "3 features, but the model takes 2" in said) == (1, True)
 
 
+def test_tables_are_those_of_a_matcher(model, tmp_path):
+    table = tmp_path / "left.csv"
+    table.write_text("id,name\n1,one\n2,two\n")
+    code, said = run(model, "--right", table)
+    assert (code, "right needs left, the table of a matcher." in said) == (2, True)
+    code, said = run(model, "--left", tmp_path / "none.csv")
+    assert (code, "none.csv, but there is no such file." in said) == (2, True)
+    code, said = run(model, "--left", table, "--port", 0)
+    assert (code, "--left needs a matcher, but" in said) == (1, True)
+
+
 def test_a_store_of_another_kind_is_refused(model):
     code, said = run(model, "--store", "mysql://here")
     assert (code, "a file or postgresql://" in said) == (1, True)
+
+
+def test_an_encoder_that_cannot_be_imported_is_named(model):
+    code, said = run(model, "--encoder", "no.such.module:encode")
+    assert (code, "'no.such.module:encode' cannot be imported" in said) == (1, True)
+    code, said = run(model, "--encoder", "encode")
+    assert (code, "such as package.module:function" in said) == (2, True)
 
 
 def test_a_port_that_is_taken_is_named(model):

@@ -9,11 +9,15 @@ import likewise as lw
 ROWS = np.random.default_rng(0).random((30, 4))
 NUMBERS = ROWS @ [3.0, 0.0, 1.0, 0.0]
 
-LEARNERS = [lw.LMNN(), lw.NCA(), lw.RCA(), lw.SiLA(), lw.OASIS(), lw.AROMA(), lw.RidgeSimilarity()]
+LEARNERS = [
+    *(lw.LMNN(), lw.NCA(), lw.RCA(), lw.SiLA(), lw.OASIS(), lw.AROMA(), lw.RidgeSimilarity()),
+    *(lw.ITML(), lw.LEGO(), lw.POLA(), lw.MMC(), lw.MCML()),
+]
 CLASSIFIERS = [
     lw.SimilarityClassifier(),
     lw.DBoost(),
     lw.BalancedWinnow(),
+    lw.Winnow(),
     lw.SimilarityFeatureClassifier(),
 ]
 

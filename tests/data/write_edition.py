@@ -43,7 +43,7 @@ def asked(name: str) -> Any:
 
 _SERIES = {"SeriesDistance"}
 _WORDS = {"StringDistance", "AlignmentDistance", "dboost-words"}
-_IMAGES = {"ImageDistance", "TangentDistance"}
+_IMAGES = {"FuzzyImageDistance", "ImageDistance", "TangentDistance"}
 _MATRIX = {"MatrixDistance", "Precomputed", "dboost-matrix"}
 _HISTOGRAMS = {"TransportDistance"}
 
@@ -63,12 +63,19 @@ def models() -> dict[str, Any]:
     made = {
         "AROMA": lw.AROMA(random_state=0, n_triplets=2000).fit(X, y),
         "aroma-factored": lw.AROMA("factored").fit_triplets(triplets, X),
+        "aroma-full": lw.AROMA("full", update="mistake").fit_triplets(triplets, X),
+        "oasis-auto": lw.OASIS("auto", random_state=0, n_triplets=1000).fit(X, y),
         "OASIS": lw.OASIS(random_state=0, n_triplets=2000).fit(X, y),
         "RidgeSimilarity": lw.RidgeSimilarity(random_state=0).fit_relevance(relevance, queries, X),
         "RidgeBelief": lw.learners.RidgeBelief.learned(X[:20], X[20:40], np.eye(4), alpha=3.0),
         "LMNN": lw.LMNN(max_iter=20).fit(X, y),
         "NCA": lw.NCA(max_iter=9, random_state=0).fit(X, y),
         "RCA": lw.RCA().fit(X, y),
+        "ITML": lw.ITML(random_state=0).fit(X, y),
+        "LEGO": lw.LEGO(n_pairs=200, random_state=0).fit(X, y),
+        "POLA": lw.POLA(200, random_state=0).fit(X, y),
+        "MMC": lw.MMC(200, random_state=0).fit(X, y),
+        "MCML": lw.MCML().fit(X, y),
         "MLKR": lw.MLKR(max_iter=9, random_state=0).fit(X, X[:, 0] * X[:, 1]),
         "SiLA": lw.SiLA(n_epochs=3).fit(np.abs(X), y),
         "sila-one-vs-rest": lw.SiLA(n_epochs=3, protocol="one_vs_rest").fit(np.abs(X), y),
@@ -88,6 +95,7 @@ def models() -> dict[str, Any]:
         "classifier-cityblock": lw.SimilarityClassifier(similarity="cityblock").fit(X, y),
         "dboost-matrix": lw.DBoost("precomputed", n_rounds=5, random_state=0).fit(matrix, y),
         "BalancedWinnow": lw.BalancedWinnow().fit(X > 0, y == 1),
+        "Winnow": lw.Winnow().fit(X > 0, y == 1),
         "LandmarkFeatures": lw.LandmarkFeatures(n_landmarks=7, random_state=0).fit(X),
         "DissimilaritySpace": lw.DissimilaritySpace(n_prototypes=5, random_state=0).fit(X, y),
         "MedianBinarizer": lw.MedianBinarizer().fit(X),
@@ -109,6 +117,7 @@ def models() -> dict[str, Any]:
         "AlignmentDistance": distances.AlignmentDistance(),
         "TransportDistance": lw.as_similarity("emd"),
         "ImageDistance": distances.ImageDistance(**image),
+        "FuzzyImageDistance": distances.FuzzyImageDistance(0.5),
         "TangentDistance": distances.TangentDistance(**image),
         "QuantizedDistance": distances.quantize("euclidean", 3).fitted(X),
     }
@@ -173,8 +182,10 @@ def answers(name: str, model: Any) -> dict[str, np.ndarray]:
         return {"confidence": model.confidence(triplets, Q)}
     for method in ("predict", "predict_proba", "decision_function", "transform"):
         if hasattr(model, method):
-            given = Q > 0.5 if name == "BalancedWinnow" else Q
+            given = Q > 0.5 if name.endswith("Winnow") else Q
             found[method] = getattr(model, method)(given)
+    if hasattr(model, "score_variance"):
+        found["score_variance"] = model.score_variance(Q, Q)
     if getattr(model, "similarities_", None) is not None:
         found["scores"] = [each.score(Q, Q) for each in model.similarities_]
     similarity = getattr(model, "similarity_", model)
@@ -199,7 +210,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     warnings.simplefilter("ignore")
     made = models()
-    inner = {"DiagonalState", "FactoredState", "OasisState", "RidgeBelief", "Index"}
+    inner = {"DiagonalState", "FactoredState", "FullState", "OasisState", "RidgeBelief", "Index"}
     inner |= {"Calibration", "Candidates", "Guess", "PairLearner", "PairModel"}
     missing = set(HOMES) - set(made) - inner
     assert not missing, missing

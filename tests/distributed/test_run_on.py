@@ -232,6 +232,8 @@ def test_requests_that_need_rows_in_memory_are_refused(folder, digits, tmp_path)
             lw.distributed.read_parquet(folder / "rows", ["weight"])
         with pytest.raises(ValueError, match="'ridge' cannot be fitted on a cluster"):
             lw.AROMA(init="ridge").fit(*digits)
+        with pytest.raises(ValueError, match="r must be a number on a cluster, but 'auto' was"):
+            lw.AROMA(r="auto").fit(*digits)
 
 
 def test_remote_rows_are_refused_outside_the_block(folder):

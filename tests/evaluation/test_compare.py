@@ -275,7 +275,7 @@ def test_progress_is_shown_when_asked_for(rng, capsys):
         ({"scoring": max}, TypeError, "scoring must be the name of a scorer, but <built-in"),
         ({"cv": 1}, ValueError, "n_splits=2 or more, got n_splits=1"),
         ({"cv": 200}, ValueError, "n_splits=200 greater than the number"),
-        ({"cv": "five"}, ValueError, "Expected `cv` as an integer.* Got five"),
+        ({"cv": "five"}, ValueError, "Expected `?cv`? as an integer.* Got five"),
         ({"cv": []}, ValueError, "cv gives no splits"),
     ],
 )

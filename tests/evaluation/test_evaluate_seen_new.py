@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_array, csr_array
 from tests.distributed.inline import run_inline
 from tests.oracles import seen_new as oracle
+from tests.versions import needs_1d_sparse_arrays
 
 import likewise as lw
 from likewise.datasets import load_retrieval
@@ -273,7 +274,12 @@ def test_the_report_reads_as_a_table_of_three_columns(rng):
         (True, ValueError, "trained_on must be a mask .*, but 0-D was given"),
         (np.ones(6), TypeError, "trained_on must be a boolean array .*, but float64 was given"),
         ([0, 1, 2, 3, 4, 5], TypeError, "trained_on must be a boolean array .*, but int64"),
-        (coo_array(np.ones(6, bool)), TypeError, "boolean array .*, but sparse bool was given"),
+        pytest.param(
+            coo_array(np.ones(6, bool)),
+            TypeError,
+            "boolean array .*, but sparse bool was given",
+            marks=needs_1d_sparse_arrays,
+        ),
         (np.full((1, 6), "a"), TypeError, "trained_on must hold grades, but <U1 was given"),
         (np.full((1, 6), None), TypeError, "trained_on must hold grades, but object was given"),
         (np.eye(6, dtype=complex), TypeError, "trained_on must hold grades, but complex128"),

@@ -82,6 +82,22 @@ def test_the_goodness_of_an_ensemble_is_that_of_its_margins(rows):
         lw.goodness(clf, X, y, sample_weight=np.ones(50))
 
 
+def test_a_pseudo_good_distance_can_err_on_most_rows():
+    """As the paper proves: a minority with large margins outweighs a majority with small ones."""
+    y, rng = np.arange(200) % 2, np.random.default_rng(0)
+    D = rng.random((200, 200))
+    same = y[:, None] == y
+    right, wrong = np.arange(80), np.arange(80, 200)
+    D[right] = np.where(same[right], 0.0, 1.0)
+    D[wrong] += 0.2 * same[wrong]
+    report = lw.goodness("precomputed_distance", D, y)
+    assert_allclose(report.pseudo_gamma, report.margins.mean())
+    assert report.pseudo_gamma > 0.1
+    assert report.epsilon(0) == 0.6
+    vote = lw.DBoost("precomputed", 5000, rule="vote", random_state=0).fit(D, y)
+    assert 1 - vote.score(D, y) > 0.55
+
+
 def test_voting_over_random_pairs_errs_as_little_as_the_theory_says(rng):
     """With (4/γ²) ln(1/δ) pairs the error is at most ε + δ."""
     y = np.arange(400) % 2

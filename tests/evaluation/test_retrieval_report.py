@@ -24,11 +24,15 @@ def report(rng):
 @pytest.mark.parametrize(
     ("arguments", "kind", "sentence"),
     [
-        ({}, ValueError, "labels or relevance must be given"),
-        ({"labels": LABELS, "relevance": np.eye(6)}, ValueError, "labels or relevance .* not both"),
+        ({}, ValueError, "one of labels and relevance must be given, but neither"),
+        (
+            {"labels": LABELS, "relevance": np.eye(6)},
+            ValueError,
+            "relevance must be given, but both",
+        ),
         ({"labels": LABELS[:5]}, ValueError, "queries has 6 rows and labels has 5"),
         ({"labels": [LABELS]}, ValueError, "labels must be 1-D"),
-        ({"labels": LABELS, "items": ROWS}, ValueError, "item_labels must be given"),
+        ({"labels": LABELS, "items": ROWS}, ValueError, "items were given without item_labels"),
         (
             {"labels": LABELS, "items": ROWS, "item_labels": [0]},
             ValueError,

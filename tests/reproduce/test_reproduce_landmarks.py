@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from reproduce._frame import table
 
+from reproduce import _landmark_curves as curves
 from reproduce import landmarks
 
 # What the paper's plain form must reach, in % right.
@@ -25,7 +27,7 @@ SHAPES = {
 
 
 @pytest.fixture(params=["Congress", "Credit", "Wisc"])
-def table(request, data_dir):
+def paper_table(request, data_dir):
     return request.param, *landmarks._table(request.param)
 
 
@@ -36,8 +38,8 @@ def test_the_sets_are_those_of_the_paper(data_dir, name):
     assert set(y) == {0, 1}
 
 
-def test_the_combined_score_is_reached_under_the_papers_protocol(table):
-    name, X, y = table
+def test_the_combined_score_is_reached_under_the_papers_protocol(paper_table):
+    name, X, y = paper_table
     methods = {"Winnow+SIM": landmarks._both}
     splits = list(landmarks._random_splits(y))
     (row,) = landmarks._measured(name, X, y, splits, "", methods)
@@ -53,24 +55,53 @@ def test_every_trial_has_a_hundred_labels_and_tests_the_rest():
         assert sorted([*labeled, *tested]) == list(range(435))
 
 
-def test_the_synthetic_rows_are_measured_and_drawn(monkeypatch):
-    monkeypatch.setattr(landmarks, "_CIRCLE_LABELS", (50,))
-    monkeypatch.setattr(landmarks, "_FEATURES", (16, 64))
-    rows = [*landmarks._circle(), *landmarks._irrelevant_features()]
+@pytest.fixture
+def few_runs(monkeypatch):
+    for name, value in {
+        "RUNS": 3,
+        "CIRCLE_LABELS": (50, 100),
+        "BLOB_LABELS": (200,),
+        "BLOB_LANDMARKS": (100, 400),
+        "FEATURES": (16, 64),
+    }.items():
+        monkeypatch.setattr(curves, name, value)
+
+
+def test_the_synthetic_rows_are_measured_and_drawn(few_runs):
+    rows = [*curves.circle(), *curves.blobs_and_line(), *curves.irrelevant_features()]
     found = {(row.setting, row.method): row.ours for row in rows}
-    assert found["Circle, 50 labels", "similarity"] > found["Circle, 50 labels", "native"] + 15
+    assert found["Circle, 100 labels", "similarity"] > found["Circle, 100 labels", "native"] + 15
+    assert ("Circle, 50 labels", "similarity, original Winnow") in found
+    many = "Blobs and Line, 400 landmarks"
+    assert found[many, "both, nearest 1 %"] > found[many, "native"] + 5
     assert found["64 features", "Winnow, mistakes"] < found["64 features", "Perceptron, mistakes"]
+    about = {row.method: row.published for row in rows if row.about}
+    assert about == {"native": 75, "similarity": 75, "both": 100}
     drawn = [landmarks.Row("Wisc", "NN", 95.3, 94.4), landmarks.Row("Wisc", "SIM", 93.6, 93.0)]
-    titles = [title for title, _ in landmarks.figures(drawn)]
-    assert {"table", "circle", "mistakes"} <= set(titles)
+    titles = [title for title, _ in landmarks.figures([*drawn, *rows])]
+    assert {"table", "circle", "blobs-landmarks", "blobs-labels", "mistakes"} <= set(titles)
     assert "table" not in [title for title, _ in landmarks.figures([])]
+
+
+def test_curves_are_sorted_and_have_every_row(few_runs):
+    rows = [landmarks.Row(f"Circle, {n} labels", "native", None, n / 10, 1.0) for n in (50, 5, 10)]
+    ((title, *_, by_method),) = curves.curves(rows)
+    assert (title, by_method["native"][0], by_method["native"][1]) == (
+        "circle",
+        (5, 10, 50),
+        (0.5, 1.0, 5.0),
+    )
+
+
+def test_what_is_about_is_said_to_be_about():
+    (line,) = table([landmarks.Row("Blobs", "native", 75.0, 73.8, about=True)]).rows
+    assert line[2] == "about 75"
 
 
 def test_data_that_is_not_there_is_said_row_by_row(monkeypatch, tmp_path):
     monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path))
-    monkeypatch.setattr(landmarks, "_circle", lambda: iter(()))
-    monkeypatch.setattr(landmarks, "_blobs_and_line", lambda: iter(()))
-    monkeypatch.setattr(landmarks, "_irrelevant_features", lambda: iter(()))
+    for name in ("circle", "blobs_and_line", "irrelevant_features"):
+        monkeypatch.setattr(landmarks, name, lambda: iter(()))
     rows = list(landmarks.rows())
     assert all(row.ours is None and "not available" in row.note for row in rows)
     assert len(rows) == 7 + 3 + 1

@@ -34,8 +34,8 @@ def keep(monkeypatch, *settings):
     monkeypatch.setattr(sila, "_SEEDS", range(1))
     monkeypatch.setattr(sila, "_NEIGHBORS", (1, 5))
     monkeypatch.setattr(sila, "_FORMS", (("symmetric", "zero"),))
-    monkeypatch.setattr(sila, "_LEARNED_NEIGHBORS", dict.fromkeys(sila._EPOCHS, (1,)))
     monkeypatch.setattr(sila, "_EPOCHS", dict.fromkeys((*settings, "wine"), 5))
+    monkeypatch.setattr(sila, "_LEARNED_NEIGHBORS", dict.fromkeys((*settings, "wine"), (1,)))
     monkeypatch.setattr(sila, "_CURVE", (1, 2))
     monkeypatch.setattr(sila, "_curves", {})
 
@@ -104,7 +104,7 @@ def test_the_curve_goes_on_from_where_it_is(monkeypatch):
     monkeypatch.setattr(sila, "_SEEDS", range(1))
     monkeypatch.setattr(sila, "_CURVE", (1, 2, 4))
     monkeypatch.setattr(sila, "_curves", {})
-    one, _ = sila._long_run("wine")
+    one, _ = sila._long_run("wine", list(sila._folds("wine")))
     right = []
     for split in sila._folds("wine"):
         learner = lw.SiLA("symmetric", n_neighbors=1, n_epochs=4, protocol="one_vs_rest")
@@ -117,12 +117,36 @@ def test_the_curve_goes_on_from_where_it_is(monkeypatch):
 def test_all_classes_at_once_are_measured_beside_what_the_paper_quotes(monkeypatch):
     keep(monkeypatch, "iris")
     monkeypatch.setattr(sila, "_EPOCHS", {"iris": 20})
-    rows = list(sila._all_classes("iris", {**dict.fromkeys(("MCML", "ITML", "SVM"), 0.9),
-                                           "SiLA": 0.982, "LMNN": 0.953},
-                                  list(sila._folds("iris"))))  # fmt: skip
-    assert [row.method for row in rows] == ["SiLA symmetric", "LMNN", "MCML", "ITML", "SVM"]
-    assert all(row.ours > 0.9 for row in rows[:2])
-    assert all(row.ours is None for row in rows[2:])
+    published = {"MCML": 0.9, "ITML": 0.9, "SVM": 0.9, "SiLA": 0.982, "LMNN": 0.953}
+    rows = list(sila._all_classes("iris", published, list(sila._folds("iris"))))
+    assert [row.method for row in rows] == ["SiLA symmetric", "MCML", "LMNN", "ITML", "SVM"]
+    assert all(row.ours > 0.9 for row in rows)
+    assert [row.published for row in rows] == [0.982, 0.9, 0.953, 0.9, 0.9]
+
+
+def test_a_part_of_a_set_is_measured_alone(monkeypatch):
+    keep(monkeypatch, "iris", "wine")
+    assert [row.method for row in sila.rows("iris: bases")] == [
+        "kNN euclidean", "kNN cosine", "SkNN cosine",
+    ]  # fmt: skip
+    assert {row.method for row in sila.rows("iris: symmetric")} == {
+        "kNN-A symmetric", "SkNN-A symmetric",
+    }  # fmt: skip
+
+
+def test_columns_are_standardized_by_the_training_part(monkeypatch):
+    monkeypatch.setattr(sila, "_SEEDS", range(1))
+    raw, scaled = (list(sila._folds(name)) for name in ("wine", "wine, standardized"))
+    for (X, y, X_test, _), (Z, labels, Z_test, _) in zip(raw, scaled, strict=True):
+        np.testing.assert_array_equal(y, labels)
+        np.testing.assert_allclose(Z, (X - X.mean(axis=0)) / X.std(axis=0), atol=1e-9)
+        np.testing.assert_allclose(Z_test, (X_test - X.mean(axis=0)) / X.std(axis=0), atol=1e-9)
+
+
+def test_each_rule_is_validated_by_itself():
+    learners = [sila._learner("square", "zero", "iris", 3, rule=rule) for rule in ("kNN", "SkNN")]
+    assert [each.validation_rule for each in learners] == ["majority", "symmetric"]
+    assert {each.protocol for each in learners} == {"one_vs_rest"}
 
 
 @pytest.mark.parametrize("similarity", ["euclidean", "cosine"])
@@ -144,7 +168,7 @@ def test_one_against_rest_averages_over_one_binary_problem_a_class(similarity, r
 
 
 def test_folds_cover_every_row_once_a_seed(monkeypatch):
-    monkeypatch.setattr(sila, "_SEEDS", range(2))
+    monkeypatch.setattr(sila, "_FEW_SEEDS", range(2))
     folds = list(sila._folds("balance"))
     assert len(folds) == 10
     everything = np.unique(lw.datasets.load("balance").X, axis=0)
@@ -163,8 +187,8 @@ def test_what_is_learned_on_balance_is_above_cosine_on_the_same_folds(monkeypatc
     splits = list(sila._folds("balance"))
     found = {
         row.method: row.ours
-        for part in (sila._without_learning, sila._with_learning)
-        for row in part("balance", sila._PUBLISHED["balance"], splits)
+        for part in ("bases", "square")
+        for row in sila._measure("balance", part, splits)
     }
     assert found["kNN-A square"] >= 0.965
     assert found["kNN-A square"] > found["kNN cosine"] >= 0.95

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 import likewise as lw
 from likewise import selection
 from likewise.exceptions import InterruptedWarning
-from likewise.selection import FAMILIES, Family, family_named, select
+from likewise.selection import FAMILIES, Family, default_families, family_named, select
 from likewise.selection import _select as module
 from likewise.tables import Columns, TableModel
 
@@ -33,6 +33,16 @@ def table():
     X, y = make_blobs(60, n_features=3, centers=3, cluster_std=2.0, random_state=0)
     names = np.array(["red", "green", "blue"])
     return pa.table({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}), names[y]
+
+
+def test_all_families_of_classes_include_lmnn_and_nca(table):
+    both = [
+        dataclasses.replace(family, grid=family.grid[:1])
+        for family in FAMILIES
+        if family.name in ("lmnn", "nca")
+    ]
+    found = select(*table, families=both, n_splits=2)
+    assert {"LMNN", "NCA"} <= {row["name"] for row in found.rows}
 
 
 def test_outer_scores_are_those_of_cross_validation(table):
@@ -72,6 +82,15 @@ def test_every_kind_is_compared_and_one_that_searches_is_chosen(table):
     assert sorted(truth) == sorted(table[1])
     assert np.mean(truth == predicted) == pytest.approx(found.nested.mean(), abs=0.02)
     assert found.table().heads[2:4] == ["inner", "accuracy"]
+
+
+def test_rivals_are_compared_only_where_they_are_named(table):
+    named = {family.name for family in FAMILIES if family.by_name}
+    assert named == {"itml", "lego", "pola", "mmc", "mcml"}
+    usual = default_families("classification")
+    assert [family.name for family in usual] == [f.name for f in FAMILIES if f.name not in named]
+    found = select(*table, families=[family_named("itml")], choose_from=["itml"], n_splits=2)
+    assert found.family.name == "itml"
 
 
 def test_labels_without_meaning_are_not_learned(rng):
@@ -128,6 +147,13 @@ def test_sparse_rows_leave_out_who_cannot_take_them(rng):
     assert "Left out, because rows are sparse: LMNN." in found.notes
     with pytest.raises(ValueError, match="none of the families to choose from takes these"):
         select(X, y, families=FAST, choose_from=["lmnn"], n_splits=2)
+
+
+def test_a_table_with_too_many_rows_leaves_out_who_cannot_take_them(table):
+    few = dataclasses.replace(family_named("mcml"), max_rows=59)
+    found = select(*table, families=[*FAST[:1], few], n_splits=2)
+    assert "Left out, because the table has 60 rows: MCML." in found.notes
+    assert family_named("mcml").max_rows == 10_000
 
 
 def test_a_scale_that_changes_nothing_is_tried_once():

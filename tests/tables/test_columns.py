@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csr_array, random
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import likewise as lw
@@ -186,7 +186,7 @@ def test_images_are_read_from_files_and_from_bytes(tmp_path):
 
 
 def test_sparse_rows_stay_sparse():
-    X = csr_array(random_array((20, 6), density=0.4, random_state=0))
+    X = csr_array(random(20, 6, density=0.4, random_state=0))
     scaled = Columns().fit_transform(X)
     assert scaled.format == "csr"
     assert abs(scaled).max() == 1

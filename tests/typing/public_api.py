@@ -55,8 +55,22 @@ def learn(X: np.ndarray, y: list[str]) -> lw.Similarity:
     assert_type(mlkr, lw.MLKR)
     assert_type(mlkr.predict(X), np.ndarray)
     assert_type(lw.RCA(2).fit(X, y, sample_weight=np.ones(len(X))), lw.RCA)
+    assert_type(lw.MCML(tol=1e-3).fit(X, y), lw.MCML)
     learned: lw.Similarity = learner.fit(X, y).similarity_
     return learned
+
+
+def learn_from_pairs(pairs: np.ndarray, y: np.ndarray, X: np.ndarray) -> lw.Mahalanobis:
+    """Learn a distance from similar and dissimilar pairs."""
+    itml = lw.ITML(0.1, init="covariance", bounds=(1.0, 4.0)).fit_pairs(pairs, y, X)
+    assert_type(itml, lw.ITML)
+    assert_type(lw.MMC(diagonal=True).fit_pairs(pairs, y, X), lw.MMC)
+    assert_type(lw.LEGO(0.5).partial_fit_pairs(pairs, y, X), lw.LEGO)
+    pola = lw.POLA(1000, random_state=0).partial_fit(X, y)
+    assert_type(pola.threshold_, float)
+    drawn, similar = lw.supervision.LabelPairs(y).draw(10, np.random.default_rng(0))
+    assert_type(similar, np.ndarray)
+    return itml.fit_pairs(drawn, similar, X).similarity_
 
 
 def learn_online(triplets: np.ndarray, Q: np.ndarray, P: np.ndarray) -> lw.Bilinear:
@@ -68,6 +82,9 @@ def learn_online(triplets: np.ndarray, Q: np.ndarray, P: np.ndarray) -> lw.Bilin
     assert_type(aroma.most_informative(triplets, Q, P, n=5), np.ndarray)
     assert_type(aroma.similarity_, lw.Bilinear)
     merged: lw.AROMA = lw.AROMA.merge([aroma, aroma], start=None)
+    chosen = lw.AROMA("full", r="auto", update="mistake").fit(Q, [0] * len(Q))
+    assert_type(chosen.r_, float)
+    assert_type(lw.OASIS("auto").fit(Q, [0] * len(Q)).C_, float)
     oasis = lw.OASIS(C=0.1, init=merged.similarity_, normalize=True)
     oasis.fit_triplets("triplets.parquet", Q, P)
     oasis.fit_relevance(np.eye(len(Q)), Q, weights=np.eye(len(Q)))
@@ -216,9 +233,10 @@ def landmarks(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     booleans: np.ndarray = lw.MedianBinarizer().fit(X).transform(X)
     winnow = lw.BalancedWinnow(margin=0.2).partial_fit(booleans, y, classes=[0, 1])
     assert_type(winnow.fit(booleans, y), lw.BalancedWinnow)
+    assert_type(lw.Winnow(threshold=2.0).fit(booleans, y), lw.Winnow)
     report = lw.goodness("ranked", X, y, form="mean")
     assert_type(report, lw.Goodness)
-    assert_type(report.gamma(0.1) + report.epsilon(0.1), float)
+    assert_type(report.gamma(0.1) + report.epsilon(0.1) + report.pseudo_gamma, float)
     assert_type(lw.metrics.sampling_error(10, 100), float)
     return lw.SimilarityFeatureClassifier(use="both", classifier=winnow).fit(X, y).predict(X)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from likewise.exceptions import ModelFileError
 
 # Attributes that `fit` sets, which a file stores and restores.
-FITTED_NAME = re.compile(r"[a-z][a-z0-9_]*_")
+FITTED_NAME = re.compile(r"[A-Za-z][a-z0-9_]*_")
 
 # The only classes that a file can name, with the subpackages that define them.
 HOMES = {
@@ -16,19 +16,19 @@ HOMES = {
     for home, names in {
         "classifiers": (
             "BalancedWinnow DBoost SimilarityClassifier SimilarityFeatureClassifier "
-            "SimilarityRegressor"
+            "SimilarityRegressor Winnow"
         ),
         "features": "DissimilaritySpace LandmarkFeatures MedianBinarizer",
         "index": "Index",
         "learners": (
-            "AROMA DiagonalState FactoredState LMNN MLKR NCA OASIS OasisState RCA RidgeBelief "
-            "RidgeSimilarity SiLA"
+            "AROMA DiagonalState FactoredState FullState ITML LEGO LMNN MCML MLKR MMC NCA OASIS "
+            "OasisState POLA RCA RidgeBelief RidgeSimilarity SiLA"
         ),
         "matching": "Calibration Candidates Guess Matcher PairLearner PairModel",
         "similarities": "Bilinear ItemOffsets Mahalanobis Naive Precomputed Ranked",
         "similarities.distances": (
-            "AlignmentDistance ImageDistance QuantizedDistance SeriesDistance StringDistance "
-            "TangentDistance TransportDistance VectorDistance"
+            "AlignmentDistance FuzzyImageDistance ImageDistance QuantizedDistance SeriesDistance "
+            "StringDistance TangentDistance TransportDistance VectorDistance"
         ),
         "tables": "Columns TableModel",
     }.items()

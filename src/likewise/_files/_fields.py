@@ -68,6 +68,13 @@ class Sizes:
 Size = str | int | Callable[[Sizes], int]
 
 
+def _described(value: Any) -> str:
+    """Return what was given instead of an array, or of an array of another kind."""
+    if isinstance(value, np.ndarray):
+        return f"a {value.ndim}-D array of {value.dtype}"
+    return f"a {type(value).__name__}"
+
+
 class Field(ABC):
     """The kind of value that an attribute must have."""
 
@@ -134,18 +141,20 @@ class Array(Field):
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, np.ndarray) or value.dtype.name not in self.dtypes:
-            given = getattr(value, "dtype", type(value).__name__)
-            raise TypeError(f"{name} must be an array of {' or '.join(self.dtypes)}, not {given}.")
+            kinds = " or ".join(self.dtypes)
+            raise TypeError(f"{name} must be an array of {kinds}, not {_described(value)}.")
         if value.ndim != len(self.shape):
-            raise ValueError(f"{name} has {value.ndim} dimensions, not {len(self.shape)}.")
+            raise ValueError(
+                f"{name} has {value.ndim} dimensions, but {len(self.shape)} are needed."
+            )
         for size, n in zip(self.shape, value.shape, strict=True):
             sizes.bind(size, n, name)
         if value.size == 0:
             return
         if value.dtype.kind == "f" and self.finite and not np.isfinite(value).all():
-            raise ValueError(f"{name} holds NaN or infinity.")
+            raise ValueError(f"{name} holds NaN or infinity; it must be finite.")
         if self.minimum is not None and value.min() < self.minimum:
-            raise ValueError(f"{name} holds {value.min()}, which is below {self.minimum}.")
+            raise ValueError(f"{name} holds {value.min()}, but must be at least {self.minimum}.")
         if self.below is not None and value.max() >= sizes[self.below]:
             raise ValueError(
                 f"{name} holds {value.max()}, but there are {sizes[self.below]} {self.below}."
@@ -161,9 +170,12 @@ class Labels(Field):
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufUO" or value.ndim != 1:
-            raise TypeError(f"{name} must be a 1-D array of classes.")
+            raise TypeError(f"{name} must be a 1-D array of classes, not {_described(value)}.")
         if len(value) < self.minimum or any(not a < b for a, b in pairwise(value.tolist())):
-            raise ValueError(f"{name} must hold {self.minimum} or more classes in order.")
+            raise ValueError(
+                f"{name} must hold {self.minimum} or more classes in order, but holds "
+                f"{', '.join(map(repr, value[:5].tolist())) or 'none'}."
+            )
         sizes.bind(self.size, len(value), name)
 
 
@@ -191,13 +203,15 @@ class Number(Field):
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         kinds = (int, np.integer) if self.whole else (int, float, np.integer, np.floating)
         if isinstance(value, bool) or not isinstance(value, kinds):
-            raise TypeError(f"{name} must be a{' whole' * self.whole} number.")
+            raise TypeError(f"{name} must be a{' whole' * self.whole} number, not {value!r:.40}.")
         if np.isnan(float(value)) or (self.finite and np.isinf(float(value))):
-            raise ValueError(f"{name} is {value}.")
+            raise ValueError(f"{name} is {value}, but must be finite.")
         if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"{name} is {value}, which is below {self.minimum}.")
+            raise ValueError(f"{name} is {value}, but must be at least {self.minimum}.")
         if self.maximum is not None and value > sizes[self.maximum]:
-            raise ValueError(f"{name} is {value}, but there are {sizes[self.maximum]}.")
+            raise ValueError(
+                f"{name} is {value}, but there are {sizes[self.maximum]} {self.maximum}."
+            )
         if self.size is not None:
             sizes.bind(self.size, int(value), name)
 
@@ -210,7 +224,8 @@ class Choice(Field):
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not any(type(value) is type(choice) and value == choice for choice in self.choices):
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, self.choices))}.")
+            choices = ", ".join(map(repr, self.choices))
+            raise ValueError(f"{name} must be one of {choices}, not {value!r:.40}.")
 
 
 class Instance(Field):
@@ -250,7 +265,7 @@ class ListOf(Field):
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, list | tuple):
-            raise TypeError(f"{name} must be a list.")
+            raise TypeError(f"{name} must be a list, not a {type(value).__name__}.")
         if self.size is not None:
             sizes.bind(self.size, len(value), name)
         for number, each in enumerate(value):
@@ -262,7 +277,7 @@ class Text(Field):
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, str):
-            raise TypeError(f"{name} must be text.")
+            raise TypeError(f"{name} must be text, not a {type(value).__name__}.")
 
 
 class Parts(Field):
@@ -273,7 +288,7 @@ class Parts(Field):
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, dict):
-            raise TypeError(f"{name} must have parts.")
+            raise TypeError(f"{name} must be an object, not a {type(value).__name__}.")
         check_fields(value, self.fields, sizes, f"{name}.")
 
 
@@ -285,7 +300,7 @@ class DictOf(Field):
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, dict):
-            raise TypeError(f"{name} must have parts.")
+            raise TypeError(f"{name} must be an object, not a {type(value).__name__}.")
         for key, each in value.items():
             self.field.check(each, f"{name}.{key}", sizes.copy())
 
@@ -333,7 +348,7 @@ class Items(Field):
         others = sizes.values.get(self.several) if self.several is not None else None
         similarities = others if similarity is None else [similarity]
         if not similarities:
-            raise ValueError(f"{name} has no similarity.")
+            raise ValueError(f"{name} needs a similarity, but {self.similarity} has none.")
         for each in similarities:
             each.check_items(value, name)
         takes = similarities[0].takes

@@ -159,7 +159,7 @@ def _check_origin(header: dict[str, str]) -> None:
         raise ModelFileError("it was not written by likewise.")
     version = header.get("format_version", "")
     if not version.isdecimal() or len(version) > 9:
-        raise ModelFileError(f"its format version is {version[:20]!r}.")
+        raise ModelFileError(f"its format version is {version[:20]!r}, but must be a number.")
     if int(version) > _FORMAT_VERSION:
         raise ModelFileError(
             f"it has format version {version} (written by {header.get('written_by')}), but this "

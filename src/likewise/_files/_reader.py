@@ -84,7 +84,7 @@ class Reader:
         keys = part if isinstance(part, dict) else ()
         kind = next((key for key in keys if key in self._decoders), None)
         if kind is None:
-            raise ModelFileError("its header has a value of no known kind.")
+            raise ModelFileError("its header has a value of unknown kind.")
         if self._depth >= _MAX_DEPTH:
             raise ModelFileError("its header is nested too deeply.")
         self._depth += 1
@@ -107,7 +107,7 @@ class Reader:
 
     def _float(self, part: Any) -> float:
         if part not in ("nan", "inf", "-inf"):
-            raise ModelFileError("its header has a number of no known kind.")
+            raise ModelFileError("its header has a number of unknown kind.")
         return float(part)
 
     def _array(self, name: Any) -> np.ndarray:
@@ -126,7 +126,7 @@ class Reader:
 
     def _list(self, part: Any) -> list[Any]:
         if not isinstance(part, list):
-            raise ModelFileError("its header has a list that is none.")
+            raise ModelFileError("its header has an entry that must be a list.")
         return [self._value(value) for value in part]
 
     def _csr(self, part: Any) -> Any:

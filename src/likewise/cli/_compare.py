@@ -76,15 +76,17 @@ def read_for_learners(
 
 
 def chosen_families(learners: list[str], task: str) -> list[Any]:
-    """Return baselines, the named learners (all without a name) and references of a task."""
-    from likewise.selection import families_of
+    """Return baselines, references and the named learners of a task, by default the usual ones."""
+    from likewise.selection import default_families, families_of
 
     families = families_of(task)
     known = [family.name for family in families if family.kind == "learned"]
     for name in learners:
         if name not in known:
             raise _unknown(name, f"--learner for {task}", known)
-    return [f for f in families if f.kind != "learned" or not learners or f.name in learners]
+    if not learners:
+        return default_families(task)
+    return [family for family in families if family.kind != "learned" or family.name in learners]
 
 
 def check_scoring(name: str | None, *, is_numeric: bool | None = None) -> None:

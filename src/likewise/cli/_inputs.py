@@ -148,7 +148,7 @@ def find_row(table: Any, id_column: str | None, text: str) -> int:
         return ids.index(name)
     number = rest if word == "row" else text
     if not re.fullmatch(r"\d+", number):
-        raise UsageError(f'{text!r} is no row: write "row 17", "id A12" or a number.')
+        raise UsageError(f'{text!r} is not a row: write "row 17", "id A12" or a number.')
     if int(number) >= len(table):
         raise UsageError(f"there is no row {number}: {table.name} has {len(table)} rows, from 0.")
     return int(number)
@@ -191,7 +191,7 @@ def typed_row(columns: Any, text: str) -> Any:
         known = [*columns.columns_, *([columns.id_] if columns.id_ else [])]
         for key in values:
             if key not in known and (hint := did_you_mean(key, columns.columns_)):
-                raise UsageError(f"--query has {key!r}, which is no column of the model.{hint}")
+                raise UsageError(f"--query has {key!r}, which is not a column of the model.{hint}")
         return row
     name = columns.text_column
     return None if name is None else pyarrow.table({name: [text]})

@@ -21,7 +21,7 @@ def command(console: Console) -> None:
                     entry["kind"],
                     " and ".join(entry["learns_from"]) or "–",
                     str(len(entry["settings"])),
-                    entry["about"],
+                    entry["about"] + ("; compared only if named" if entry["by_name"] else ""),
                 )
                 for entry in listed
             ],
@@ -43,6 +43,7 @@ def _listed() -> list[dict[str, Any]]:
                 "learns_from": [],
                 "about": family.about,
                 "settings": [dict(settings) for settings in family.grid],
+                "by_name": family.by_name,
             }
             learns_from = listed.setdefault(family.name, entry)["learns_from"]
             learns_from += [target] if family.kind != "baseline" else []
@@ -54,6 +55,7 @@ def _listed() -> list[dict[str, Any]]:
             "learns_from": [],
             "about": learner.about,
             "settings": [{}],
+            "by_name": False,
         }
         listed.setdefault(name, entry)["learns_from"].append("triplets")
     return list(listed.values())

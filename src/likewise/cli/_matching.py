@@ -99,6 +99,14 @@ def matching(
     if options["model"] is not None and learns:
         matcher.save(options["model"])
         written["model"] = str(options["model"])
+    if options["report"] is not None:
+        from likewise.report import write_match_report
+
+        title = " and ".join(Path(file).name for file in files)
+        write_match_report(
+            report, options["report"], *frames, title=title, model_path=options["model"]
+        )
+        written["report"] = str(options["report"])
     return Work(console, tables, options["id"], matcher, report, output, written)
 
 
@@ -136,12 +144,13 @@ def _check_outputs(
         "questions": questions,
         "answers": options["answers"] if options["ask"] else None,
         "model": options["model"] if learns else None,
+        "report": options["report"],
     }
     check_paths(**paths)
     for option, path in paths.items():
         if path is None:
             continue
-        if option != "model":
+        if option not in ("model", "report"):
             try:
                 check_written(path)
             except ValueError as error:

@@ -126,6 +126,13 @@ MATCH_OPTIONS: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
+    "report": (
+        Annotated[
+            Path | None,
+            typer.Option(help="Path of an HTML page on the matches, forecast and doubtful pairs."),
+        ],
+        None,
+    ),
     "k": (
         Annotated[int | None, typer.Option("-k", help="Neighbors that are candidates; 10.")],
         None,

@@ -16,9 +16,22 @@ def command(
         str | None,
         typer.Option(help="Table of the items: a column id, and the columns of the model."),
     ] = None,
+    left: Annotated[
+        Path | None,
+        typer.Option(help="A table of a matcher: ask whether two records are the same."),
+    ] = None,
+    right: Annotated[
+        Path | None, typer.Option(help="The other table; without it, ask about duplicates.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Labeled pairs that the matcher begins with.")
+    ] = None,
     store: Annotated[
         str | None,
-        typer.Option(help="A file, or postgresql://...; by default a file beside the model."),
+        typer.Option(
+            envvar="LIKEWISE_STORE",
+            help="A file, or postgresql://...; by default a file beside the model.",
+        ),
     ] = None,
     schema: Annotated[str, typer.Option(help="Schema of a PostgreSQL store.")] = "likewise",
     host: Annotated[str, typer.Option(help="Address to listen on; a public one needs a token.")] = (
@@ -38,8 +51,23 @@ def command(
     label: Annotated[
         str | None, typer.Option(help="A column that is shown and not compared.")
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="package.module:function that turns a list of texts into vectors."),
+    ] = None,
+    text_column: Annotated[
+        str, typer.Option(help="Column of the items with texts, for --encoder and --hybrid.")
+    ] = "text",
+    hybrid: Annotated[
+        float | None,
+        typer.Option(help="Initial weight of a lexical score (BM25), such as 0.3; learned on."),
+    ] = None,
     learner: Annotated[str, typer.Option(help="Learner of feedback: ridge or aroma.")] = "ridge",
     r: Annotated[float, typer.Option(help="AROMA's r: larger values learn more slowly.")] = 10.0,
+    canary: Annotated[
+        float, typer.Option(help="Share of searches that the newest candidate answers.")
+    ] = 0.0,
+    workers: Annotated[int, typer.Option(help="Number of processes that answer requests.")] = 1,
     feedback_rate: Annotated[
         float, typer.Option(help="Limit of a client's feedback requests per second.")
     ] = 200.0,
@@ -67,8 +95,16 @@ def command(
             r=r,
             image_shape=shape(image_shape),
             label=label,
+            encoder=encoder,
+            text_column=text_column,
+            hybrid=hybrid,
+            canary=canary,
+            workers=workers,
             feedback_rate=feedback_rate,
             root_path=root_path,
+            left=left,
+            right=right,
+            labels=labels,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -1,7 +1,7 @@
 """`run_on`: the plain estimators and searches, run on the workers of a Dask cluster."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -186,6 +186,12 @@ class ClusterRun:
         handles = [self.share(value) for value in shared]
         tasks = ((function, part, rows.name, *handles) for part in rows.parts())
         return map_tasks(self._executor, call_on_part, tasks)
+
+    def map_tasks(
+        self, function: Callable[..., Any], tasks: Iterable[Any], *shared: Any
+    ) -> Iterator[Any]:
+        handles = [self.share(value) for value in shared]
+        return map_tasks(self._executor, function, ((task, *handles) for task in tasks))
 
     def transform(
         self, function: Callable[..., Any], rows: Any, fitted: Any, n_columns: int, path: Any

@@ -152,7 +152,10 @@ def compare(
     from sklearn.utils import indexable
 
     if not isinstance(estimators, Mapping) or not estimators:
-        raise TypeError("estimators must be a mapping of names to estimators, with at least one.")
+        raise TypeError(
+            "estimators must be a mapping of names to at least one estimator, but "
+            f"{estimators!r} was given."
+        )
     for name, estimator in estimators.items():
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
             raise TypeError(

@@ -41,9 +41,9 @@ class Goodness:
     form : {"mean", "rank", "ensemble"}
         ``mean``: E[K(x′, x) | same label] − E[K(x′, x) | other label]. ``rank``: E sgn(d(x, x″) −
         d(x, x′)), of x′ with the same label and x″ with another: a tie counts 0. ``ensemble``:
-        `DBoost.margins`.
+        `DBoost.margins`, those of a convex combination of pairs.
     error : float
-        Bound, with probability 0.9, of a margin's error due to sampling x′; 0 if all rows were
+        Bound, with probability 0.9, on a margin's error due to sampling x′; 0 if all rows were
         used.
     """
 
@@ -69,13 +69,23 @@ class Goodness:
         return float(known[int(epsilon * len(known) + 1e-9)])
 
     @property
+    def pseudo_gamma(self) -> float:
+        """The largest γ for which a distance is pseudo γ-good: the mean margin.
+
+        Pseudo-goodness (Wang, Yang and Feng, 2007) is a property of x, x′ and x″ together, all
+        three drawn at random. It is weaker than strong goodness: some examples may outweigh a
+        majority with a negative margin, on which a vote of pairs then errs.
+        """
+        return float(self._known.mean())
+
+    @property
     def sentence(self) -> str:
         """One-sentence summary."""
         known = self._known
         error = f" ± {self.error:.2f} for each" if self.error else ""
         return (
             f"{100 * np.mean(known > 0):.0f} % of your examples are closer to their own class; "
-            f"margin {known.mean():.2f}{error}"
+            f"margin {self.pseudo_gamma:.2f}{error}"
         )
 
     def plot(self, ax: Any = None, label: str | None = None) -> "Axes":
@@ -117,24 +127,24 @@ def goodness(
 
     A similarity is strongly (ε, γ)-good if all but a share ε of the examples are on average more
     similar, by γ, to examples of their own class than to others (Balcan and Blum, 2006). A
-    distance is if E sgn(d(x, x″) − d(x, x′)) is at least γ (Wang, Yang and Feng, 2007). With
-    weights it is (ε, γ)-good if the same holds of weighted means.
+    distance is if E sgn(d(x, x″) − d(x, x′)) is at least γ for them (Wang, Yang and Feng, 2007);
+    it is (ε, γ)-good if there are weights of x′ and x″ with which it holds, and pseudo γ-good if it
+    holds on the mean over all examples.
 
     Parameters
     ----------
     similarity : {"naive", "ranked"}, str, Similarity, fitted learner or callable
         ``"naive"`` and ``"ranked"`` use the Euclidean distance, the latter ranked among the x′;
         the rest is as in `likewise.as_similarity`. For a fitted `DBoost` the margins are those of
-        its ensemble, whose curve is that of pseudo-goodness: a combination of pairs, not the
-        distance alone, reaches γ on all but a share ε of the examples.
+        its ensemble: the convex combination of pairs that an (ε, γ)-good distance promises.
     X : rows, or a list of objects
     y : array of labels
     form : {"auto", "mean", "rank"}, default="auto"
         ``rank`` depends only on the order of scores, not on their scale; auto uses it for a
         similarity with a distance.
     sample_weight : array of shape (n_rows,), optional
-        Weight of x′ and x″ in the means; examples of weight zero are compared, but not compared
-        with.
+        Weight of x′ and x″ in the means. Examples of weight zero have margins, but have no effect
+        on those of others.
     sample_size : int, default=5000
         Maximum number of examples x′ that each x is compared with, drawn at random.
         `Goodness.error` bounds the error.
@@ -146,6 +156,12 @@ def goodness(
     -------
     Goodness
         Margins, their curve, a plot, and a one-sentence summary.
+
+    Notes
+    -----
+    The paper on distances defines strong goodness by P(d(x, x′) < d(x, x″)) ≥ 1/2 + γ/2 and proves
+    its theorem by E sgn ≥ γ. The two are equal without ties; with ties the margins here are those
+    of the theorem.
 
     Examples
     --------

@@ -152,7 +152,8 @@ def check_truth(
 ) -> Truth:
     """Return the relevance by labels or grades; with `same` the items are the queries."""
     if (labels is None) == (relevance is None):
-        raise ValueError("either labels or relevance must be given, and not both.")
+        given = "neither" if labels is None else "both"
+        raise ValueError(f"one of labels and relevance must be given, but {given} was given.")
     if relevance is not None:
         grades = check_rows(relevance, "relevance", n_features=n_rows(items))
         check_same_length(queries, "queries", grades, "relevance")
@@ -163,7 +164,7 @@ def check_truth(
             )
         return Grades(grades)
     if not same and item_labels is None:
-        raise ValueError("item_labels must be given with labels where there are items.")
+        raise ValueError("labels and items were given without item_labels, which are needed too.")
     left = right = check_labels(labels, "labels", queries, "queries")
     if item_labels is not None:
         right = check_labels(item_labels, "item_labels", items, "items")

@@ -50,7 +50,7 @@ class IndexReader(ABC):
 
     @property
     def effort(self) -> int | None:
-        """How thorough the engine searches; None if it is exact.
+        """How thoroughly the engine searches; None if it is exact.
 
         The number of cells that faiss visits, or of candidates that a search of a graph keeps.
         """

@@ -8,7 +8,7 @@ from likewise._validation import check_number, check_whole_number
 def sampling_error(
     n_sampled: int, n_all: int, *, span: float = 1.0, confidence: float = 0.95
 ) -> float:
-    """Return a bound of the error of a sample's mean that holds with the given probability.
+    """Return a bound on the error of a sample's mean that holds with the given probability.
 
     The bound of Hoeffding and Serfling (1974) for draws without replacement, which assumes only the
     range of the values.

@@ -3,6 +3,7 @@
 from likewise.selection._families import FAMILIES, Family
 from likewise.selection._regression_families import (
     REGRESSION_FAMILIES,
+    default_families,
     families_of,
     family_named,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "TripletLearner",
     "TripletSelection",
     "check_target",
+    "default_families",
     "families_of",
     "family_named",
     "judge_triplets",

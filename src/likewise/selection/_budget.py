@@ -38,9 +38,9 @@ def affordable_factor(costs: Sequence[tuple[float, float]], available: float) ->
     Parameters
     ----------
     costs : sequence of (seconds, growth)
-        Of each fit.
+        Time of each fit, and the power of the number of rows with which it grows.
     available : float
-        Seconds.
+        Seconds that may be used.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from likewise.classifiers import DBoost, SimilarityClassifier, SimilarityFeatureClassifier
-from likewise.learners import AROMA, LMNN, NCA, OASIS, RCA, SiLA
+from likewise.learners import AROMA, ITML, LEGO, LMNN, MCML, MMC, NCA, OASIS, POLA, RCA, SiLA
 
 Kind: TypeAlias = Literal["baseline", "learned", "reference"]
 Settings: TypeAlias = Mapping[str, Any]
@@ -24,7 +24,7 @@ class Family:
         Its name in tables.
     kind : {"baseline", "learned", "reference"}
     about : str
-        One line.
+        A description of one line.
     make : callable
         Makes an estimator from settings (without ``scale``) and a seed.
     grid : tuple of mappings
@@ -45,6 +45,10 @@ class Family:
         Power of the number of rows with which the time of a fit grows.
     wide : mapping
         Added to the settings where rows have more than a hundred features, for speed.
+    by_name : bool
+        Whether it is compared only where it is named.
+    max_rows : int or None
+        Maximum number of rows that it can be fitted on; None for no limit.
     """
 
     name: str
@@ -61,6 +65,8 @@ class Family:
     is_constant: bool = False
     growth: float = 1.5
     wide: Settings = field(default_factory=dict)
+    by_name: bool = False
+    max_rows: int | None = None
 
     def estimator(self, settings: Settings, seed: int) -> Any:
         """Return an estimator with these settings."""
@@ -295,5 +301,76 @@ FAMILIES: tuple[Family, ...] = (
         searchable=False,
         kernels=("pair_scores", "winnow_pass_dense", "winnow_scores_dense"),
         probabilities=False,
+    ),
+    # Alternatives to the learners above, compared only where they are named.
+    Family(
+        "itml",
+        "ITML",
+        "learned",
+        "a Mahalanobis distance from pairs or labels, near the Euclidean one, by bounds of pairs",
+        _learned(ITML),
+        (
+            {"scale": "standard", "n_neighbors": 3},
+            {"scale": "standard", "n_neighbors": 3, "init": "covariance"},
+            {"scale": "standard", "n_neighbors": 3, "gamma": 10.0},
+        ),
+        kernels=SEARCH,
+        growth=0.1,
+        by_name=True,
+    ),
+    Family(
+        "lego",
+        "LEGO",
+        "learned",
+        "a Mahalanobis distance from pairs or labels, online, by the divergence of ITML",
+        _learned(LEGO),
+        (
+            {"scale": "standard", "n_neighbors": 3},
+            {"scale": "standard", "n_neighbors": 3, "eta": 0.1},
+        ),
+        kernels=SEARCH,
+        growth=0.1,
+        by_name=True,
+    ),
+    Family(
+        "pola",
+        "POLA",
+        "learned",
+        "a Mahalanobis distance and a threshold from pairs or labels, online, by projections",
+        _learned(POLA),
+        ({"scale": "standard", "n_neighbors": 3, "n_pairs": 5_000},),
+        kernels=SEARCH,
+        wide={"n_pairs": 1_000},
+        growth=0.1,
+        by_name=True,
+    ),
+    Family(
+        "mmc",
+        "MMC",
+        "learned",
+        "a Mahalanobis distance from pairs or labels, with dissimilar pairs far apart",
+        _learned(MMC),
+        (
+            {"scale": "standard", "n_neighbors": 3},
+            {"scale": "standard", "n_neighbors": 3, "diagonal": True},
+        ),
+        kernels=SEARCH,
+        growth=0.1,
+        by_name=True,
+    ),
+    Family(
+        "mcml",
+        "MCML",
+        "learned",
+        "a Mahalanobis distance from labels that collapses classes; up to 10,000 rows",
+        _learned(MCML, seeded=False),
+        (
+            {"scale": "standard", "n_neighbors": 3},
+            {"scale": "standard", "n_neighbors": 9},
+        ),
+        kernels=SEARCH,
+        growth=2.0,
+        by_name=True,
+        max_rows=10_000,
     ),
 )

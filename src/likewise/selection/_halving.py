@@ -40,7 +40,7 @@ class Halving:
     required : names of the families that finish the first stage and stay, whatever the budget;
         cheap families finish it too
     n_first : int
-        Rows of the first stage, of tables that are large enough for a second one.
+        Number of rows in the first stage, where the table is large enough for a second one.
     n_splits : int
     budget : Budget
     work : LongWork
@@ -49,7 +49,7 @@ class Halving:
     ----------
     problem : Problem
     stages : list of Stage
-        Those with a family that may be chosen.
+        Stages that finished a family that may be chosen.
     too_slow : list of str
         Titles of the families that the budget was too short for, in later stages with the rows.
     n_untried : int

@@ -112,6 +112,11 @@ def families_of(task: str) -> tuple[Family, ...]:
     return _BY_TASK[check_choice(task, "task", _BY_TASK)]
 
 
+def default_families(task: str) -> list[Family]:
+    """Return the families that are compared without being named."""
+    return [family for family in families_of(task) if not family.by_name]
+
+
 def family_named(name: str, task: str = "classification") -> Family:
     """Return a family of a task by its name."""
     families = {family.name: family for family in families_of(task)}

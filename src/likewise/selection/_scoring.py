@@ -19,11 +19,11 @@ class Scoring:
     Attributes
     ----------
     name : str
-        As on the command line.
+        Its name on the command line.
     title : str
-        In tables and sentences.
+        Its name in tables and sentences.
     measure : callable
-        From the truth, the predictions and the scores of the classes.
+        Function of the predictions and the true targets.
     needs : {"predictions", "scores", "probabilities"}
         Scores need only rank the rows by class.
     is_share : bool

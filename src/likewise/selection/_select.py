@@ -21,7 +21,7 @@ from likewise._validation import (
 from likewise.selection._budget import Budget, affordable_factor
 from likewise.selection._families import Family
 from likewise.selection._halving import FIRST_ROWS, Halving
-from likewise.selection._regression_families import families_of
+from likewise.selection._regression_families import default_families
 from likewise.selection._scoring import Scoring, choose_scoring
 from likewise.selection._selection import Selection, conclude, describe_settings
 from likewise.selection._split import Problem
@@ -77,7 +77,8 @@ def select(
         Whether labels are classes or numbers. More than 20 different numbers, at least one of them
         with decimals or occurring only once, are taken for measurements.
     families : families to compare, optional
-        All families of the task by default. A constant prediction is always among them.
+        By default all families of the task but those to be named (`Family.by_name`). A constant
+        prediction is always among them.
     choose_from : names of families, optional
         Families that may be chosen: baselines and learners with a similarity by default. Named
         families are finished whatever the budget.
@@ -283,7 +284,7 @@ def _accepting(
     notes: list[str],
 ) -> list[Family]:
     """Return the families that take such rows and targets, and a constant prediction."""
-    known = families_of("regression" if target.dtype.kind == "f" else "classification")
+    known = default_families("regression" if target.dtype.kind == "f" else "classification")
     families = list(known if families is None else families)
     if not families:
         raise ValueError("families is empty; at least one is needed.")
@@ -293,6 +294,9 @@ def _accepting(
         families = [family for family in families if family.name != "landmarks"]
     left_out = {
         "rows are sparse": [f for f in families if is_sparse(X) and not f.sparse],
+        f"the table has {len(target):,} rows": [
+            f for f in families if f.max_rows is not None and len(target) > f.max_rows
+        ],
         f"{scoring.title} needs probabilities": [
             f for f in families if scoring.needs == "probabilities" and not f.probabilities
         ],

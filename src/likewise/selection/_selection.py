@@ -39,13 +39,13 @@ class Selection:
     family : Family
         The choice: the family with the best inner score among those that leave a similarity.
     settings : mapping
-        Its settings.
+        Settings of the choice.
     scoring : Scoring
     nested : ndarray of shape (n_splits,)
         Score of the family that would have been chosen in each outer split: an unbiased estimate
         for the choice.
     predictions : (target, predictions)
-        Of the outer test rows, by those choices.
+        Targets of the outer test rows, and predictions of those choices for them.
     comparison : Comparison
         The outer scores of the last stage, with times and paired tests; higher is better.
     verdict : str
@@ -53,10 +53,10 @@ class Selection:
     notes : tuple of str
         How it was measured, and the limits of the comparison, such as families left out.
     columns : Columns
-        As given; the scale is that of `settings`.
+        The encoding of columns, as given; `settings` has the scale.
     seed : int
     n_rows : int
-        Of the last stage.
+        Number of rows in the last stage.
     n_fit_rows : int or None
         Number of rows that can be fitted within the budget; None for all.
     """

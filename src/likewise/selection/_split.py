@@ -31,7 +31,7 @@ class Problem:
         Rows of one group are never on both sides of a split.
     columns : Columns
     scales : set of str
-        Those of all settings.
+        The scales of all settings.
     scoring : Scoring
     seed : int
     """
@@ -122,9 +122,9 @@ class Split:
         ----------
         family : Family
         place : int
-            Of the setting in the grid.
+            Position of the setting in the grid.
         before : Trial or None
-            Of the settings before it.
+            Trial of the earlier settings.
         work : LongWork
         stop : callable
             Checked after each fit; if it returns True, `Stopped` is raised.

@@ -19,18 +19,18 @@ class Outcome:
     ----------
     family : Family
     settings : mapping
-        Those with the best mean inner score.
+        The settings with the best mean inner score.
     inner : ndarray of shape (n_splits,)
         The inner score, which decided on settings inside each split, of the best settings there.
     mean_inner : float
         Mean inner score of `settings`, by which families are chosen.
     scores : ndarray of shape (n_splits,)
-        On the test rows.
+        Scores on the test rows.
     predictions : list of ndarray
-        For the test rows of each split.
+        Predictions for the test rows of each split.
     fit_seconds, predict_seconds : ndarray of shape (n_splits,)
     n_rows : int
-        Of the stage.
+        Number of rows in the stage.
     """
 
     family: Family
@@ -57,7 +57,7 @@ class Stage:
     problem : Problem
     splits : list of Split
     work : LongWork
-        Advanced by every fit.
+        The progress, advanced by every fit.
     """
 
     def __init__(self, problem: Problem, splits: Sequence[Split], work: LongWork) -> None:

@@ -42,7 +42,7 @@ class TripletLearner:
         Its name in tables.
     make : estimator class
     about : str
-        One line.
+        A description of one line.
     has_offsets : bool
         Whether it moves items, and so takes their ids; such a learner always validates itself.
     """
@@ -379,7 +379,10 @@ def _closer_items(triplets: Any, P: Rows) -> np.ndarray:
     """Return the closer items of triplets, whose queries may be of another table."""
     given = np.asarray(triplets)
     if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
-        raise ValueError("trained_on must be row numbers in three columns, as triplets are.")
+        raise ValueError(
+            "trained_on must be row numbers in three columns, as triplets are, but "
+            f"{given.dtype} of shape {given.shape} was given."
+        )
     if len(given) and not 0 <= given[:, 1].min() <= given[:, 1].max() < P.shape[0]:
         raise ValueError(
             f"trained_on has closer items from {given[:, 1].min()} to {given[:, 1].max()}, but "

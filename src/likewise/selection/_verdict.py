@@ -26,10 +26,10 @@ class Nested:
     Attributes
     ----------
     title : str
-        Of the family with the best mean inner score.
+        Title of the family with the best mean inner score.
     scores : ndarray of shape (n_splits,)
     predictions : ndarray
-        For the test rows of all splits.
+        Predictions for the test rows of all splits.
     """
 
     title: str

@@ -41,6 +41,7 @@ def _named() -> dict[str, tuple[_Maker, _Maker]]:
         **vectors,
         "tangent": distances.TangentDistance,
         "image": distances.ImageDistance,
+        "fuzzy_image": distances.FuzzyImageDistance,
         **{name: partial(distances.StringDistance, name) for name in distances.STRING_METRICS},
         "dtw": distances.SeriesDistance,
         "smith_waterman": distances.AlignmentDistance,

@@ -59,7 +59,10 @@ class Precomputed(BlockSimilarity):
         """Return column numbers."""
         columns = np.asarray(P)
         if columns.ndim != 1 or columns.size == 0 or columns.dtype.kind not in "iu":
-            raise TypeError(f"{name} must be a 1-D array of column numbers of Q.")
+            raise TypeError(
+                f"{name} must be a 1-D array of column numbers of Q, but {columns.dtype} of shape "
+                f"{columns.shape} was given."
+            )
         return columns
 
     def score_pairs(self, Q: Any, P: Any) -> np.ndarray:

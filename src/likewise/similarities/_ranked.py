@@ -45,8 +45,8 @@ class Ranked(Wrapped):
     """K(q, p) = 1 − 2·Prob over z in S of [z is closer to q than p is]: the rank, as a similarity.
 
     After Rwebangira and Blum (2009). Every query has the full range of scores, from 1 for its
-    nearest item to −1, whatever the scale of the underlying similarity. Not symmetric: your nearest
-    neighbor need not have you as its nearest.
+    nearest item to −1, whatever the scale of the underlying similarity. Not symmetric: the nearest
+    neighbor of a row may have other rows nearer to it.
 
     Parameters
     ----------

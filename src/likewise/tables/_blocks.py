@@ -302,7 +302,7 @@ class BlockData(fields.Field):
     def check(self, value: Any, name: str, sizes: fields.Sizes) -> None:
         """Check the parts by the declaration of the block's class."""
         if not isinstance(value, dict) or value.get("kind") not in (*BLOCKS, "sparse"):
-            raise TypeError(f"{name} must be a block of columns.")
+            raise TypeError(f"{name} must be a block of columns, not {value!r:.40}.")
         parts = {_OLD_FIELDS.get(part, part): each for part, each in value.items()}
         kind = BLOCKS.get(parts.pop("kind"))
         if kind is None:
@@ -311,7 +311,7 @@ class BlockData(fields.Field):
         columns = fields.ListOf(fields.Text(), "columns")
         fields.Parts(columns=columns, **kind._file_fields).check(parts, name, sizes)
         if not parts["columns"]:
-            raise ValueError(f"{name} has no columns.")
+            raise ValueError(f"{name} has no columns; at least one is needed.")
 
 
 def _numbers(frame: Frame, names: list[str]) -> np.ndarray:
@@ -319,7 +319,9 @@ def _numbers(frame: Frame, names: list[str]) -> np.ndarray:
     X = frame.numbers(names)
     rows, columns = np.nonzero(np.isinf(X))
     if len(rows):
-        raise ValueError(f"column {names[columns[0]]!r} holds infinity in row {rows[0]}.")
+        raise ValueError(
+            f"column {names[columns[0]]!r} holds infinity in row {rows[0]}; it must be finite."
+        )
     return X
 
 

@@ -275,8 +275,8 @@ class Columns(TransformerMixin, BaseEstimator):
         check_choice(self.missing, "missing", _MISSING)
         check_whole_number(self.max_words, "max_words")
         for name in _KINDS:
-            if isinstance(getattr(self, name), str):
-                raise TypeError(f"{name} must be a list of column names, but a string was given.")
+            if isinstance(given := getattr(self, name), str):
+                raise TypeError(f"{name} must be a list of column names, but {given!r} was given.")
 
     def _roles(self, frame: Frame) -> tuple[dict[str, str], list[str]]:
         """Return the kind of each column, and sentences about those that are not used."""

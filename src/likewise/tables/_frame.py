@@ -108,7 +108,7 @@ class NarwhalsFrame(Frame):
             self._frame = self._nw.from_native(frame, eager_only=True)
         except TypeError as error:
             raise TypeError(
-                f"X must be a frame or an array, but {type(frame)} was given."
+                f"X must be a frame or an array, but {type(frame).__name__} was given."
             ) from error
         self.names = [str(name) for name in self._frame.columns]
         if len(set(self.names)) < len(self.names):

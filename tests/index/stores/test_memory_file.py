@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array
+from tests.index_files import set_array, tampered
 
 import likewise as lw
 from likewise.exceptions import ModelFileError
@@ -85,26 +85,6 @@ def test_a_file_cut_short_is_refused(engine, tmp_path):
         path.write_bytes(whole[:size])
         with pytest.raises(ModelFileError, match="is not a readable model"):
             lw.load(path)
-
-
-def tampered(path, change):
-    """Write a file anew, with its arrays and parameters changed."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        header = dict(file.metadata())
-    arrays = {name: array.copy() for name, array in load_file(path).items()}
-    parameters = json.loads(header["parameters"])
-    change(arrays, parameters)
-    save_file(arrays, path, metadata={**header, "parameters": json.dumps(parameters)})
-
-
-def set_array(name, value):
-    def change(arrays, parameters):
-        found = next(key for key in arrays if key.startswith(name))
-        arrays[found] = np.asarray(value(arrays[found]))
-
-    return change
 
 
 def set_parameter(name, value):

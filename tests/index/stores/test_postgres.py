@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from tests.index.interruptions import interrupted_after
 
 import likewise as lw
 from likewise.index import SQL
@@ -143,7 +144,7 @@ def test_a_graph_is_held_to_a_recall_and_fills_every_place(place, monkeypatch):
 
 def test_ids_of_another_kind_are_refused(place):
     index = filled(place)
-    with pytest.raises(TypeError, match=r"ids must be bigint, as those of table"):
+    with pytest.raises(TypeError, match=r"ids must be bigint, as those of table .* are, but '"):
         index.add(["a"], ITEMS[:1])
     with pytest.raises(ValueError, match="ids must be stored, but 'a' is not"):
         index.remove(["a"])
@@ -163,7 +164,7 @@ def test_ids_are_all_text_or_all_numbers(place):
     with pytest.raises(TypeError, match="ids must be all text or all whole numbers"):
         index.add(["a", 1], ITEMS[:2])
     assert index.add(["a", "b"], ITEMS[:2]).ids == ["a", "b"]
-    with pytest.raises(ValueError, match="ids must not hold the character 0"):
+    with pytest.raises(ValueError, match="ids must not contain the null character"):
         index.add(["a\0b"], ITEMS[:1])
     with pytest.raises(ValueError, match="the database cannot hold the items"):
         index.add(["d"], ITEMS[:1], fields={"x": ["a\0b"]})
@@ -254,7 +255,7 @@ def test_a_table_of_somebody_else_is_left_alone(place, db):
 def test_a_table_that_is_dropped_is_a_sentence_and_may_come_again(place, db):
     index = filled(place, lw.Mahalanobis(FORM))
     db.execute(f"drop table {place['table']}")
-    with pytest.raises(ValueError, match="is gone from the database"):
+    with pytest.raises(ValueError, match="does not exist in the database any more"):
         index.search(QUERIES)
     other = lw.Mahalanobis(FORM[:2])
     again = lw.Index(other, **place).add(range(60), ITEMS)
@@ -343,18 +344,11 @@ def test_a_swap_refuses_a_similarity_of_another_width(place):
 
 @pytest.mark.parametrize("step", ["create", "_copy", "put", "lock"])
 @pytest.mark.parametrize("first", [True, False])
-def test_an_interrupted_add_leaves_nothing_behind(place, monkeypatch, step, first):
+def test_an_interrupted_add_leaves_nothing_behind(place, step, first):
     index = lw.Index(lw.Mahalanobis(FORM), **place)
     if not first:
         index.add(range(30), ITEMS[:30])
-    method = getattr(_table.Table, step)
-
-    def interrupted(self, *args, **kwargs):
-        method(self, *args, **kwargs)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_table.Table, step, interrupted)
+    with interrupted_after(_table.Table, step):
         with pytest.raises(KeyboardInterrupt):
             index.add(range(30, 60), ITEMS[30:])
         if not first and step in ("_copy", "put"):

@@ -59,6 +59,7 @@ def lay_cache(home, openml_name, version, columns, rows):
         "description": "laid by a test",
         "format": "ARFF",
         "status": "active",
+        "file_id": "1",
         "url": url,
         "md5_checksum": hashlib.md5(arff).hexdigest(),
     }
@@ -73,7 +74,9 @@ def lay_cache(home, openml_name, version, columns, rows):
         f"{api}/qualities/1": {"data_qualities": {"quality": qualities}},
     }
     contents = {path: json.dumps(answer).encode() for path, answer in answers.items()}
-    for path, content in {**contents, "data/v1/download/1/any.arff": arff}.items():
+    contents["data/v1/download/1"] = arff  # by its number: scikit-learn before 1.7
+    contents["data/v1/download/1/any.arff"] = arff
+    for path, content in contents.items():
         file = root / f"{path}.gz"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(gzip.compress(content, compresslevel=1))

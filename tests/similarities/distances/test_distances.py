@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.ndimage import gaussian_filter
 from scipy.sparse import csr_array
+from tests import strategies
 from tests.oracles import distances as oracle
 
 import likewise as lw
@@ -129,6 +130,28 @@ def test_images_are_compared_by_near_pixels(shape, rng):
     assert_allclose(between(distances.ImageDistance(shape, 0.8), A, B), expected, rtol=1e-9)
 
 
+@given(
+    images=strategies.tables(st.just(3), st.integers(1, 9), (0.0, 0.25, 0.5, 1.0, 3.0, -1.0)),
+    peak=st.sampled_from([0.5, 1.0, 2.0]),
+)
+def test_the_fuzzy_metric_is_the_sugeno_integral(images, peak):
+    found = between(distances.FuzzyImageDistance(peak), images)
+    expected = by_hand(lambda a, b: oracle.fuzzy_image(a, b, peak), images, images)
+    assert_array_equal(found, expected)
+    assert_array_equal(found, found.T)
+    assert found[0, 2] <= found[0, 1] + found[1, 2] + 1e-12
+
+
+def test_the_fuzzy_metric_of_random_images_is_the_sugeno_integral(rng):
+    A, B = rng.random((5, 40)), rng.random((6, 40)) ** 3
+    expected = by_hand(lambda a, b: oracle.fuzzy_image(a, b, 1.0), A, B)
+    assert_array_equal(pairwise("fuzzy_image", A, B), expected)
+    few, little = A.copy(), np.clip(A + 0.02, 0, 2)
+    few[:, 0] += 5
+    assert_allclose(np.diag(pairwise("fuzzy_image", A, few)), 1 / 40)
+    assert_allclose(np.diag(pairwise("fuzzy_image", A, little)), 0.02)
+
+
 @pytest.mark.parametrize("stiffness", [1e-6, 0.03, 2.0])
 def test_tangent_planes_are_as_far_apart_as_least_squares_says(stiffness, rng):
     d = distances.TangentDistance((5, 6), 0.7, stiffness)
@@ -175,7 +198,9 @@ def test_tangents_that_are_missing_are_zero():
     assert_allclose((basis**2).sum(axis=(1, 2)), [1, 0])
 
 
-@pytest.mark.parametrize("name", ["euclidean", "tangent", "image", "levenshtein", "dtw"])
+@pytest.mark.parametrize(
+    "name", ["euclidean", "tangent", "image", "fuzzy_image", "levenshtein", "dtw"]
+)
 def test_the_number_of_threads_changes_nothing(name, rng, two_threads):
     X = ["".join(rng.choice(list("abc"), 5)) for _ in range(300)]
     if name != "levenshtein":
@@ -256,16 +281,17 @@ def test_wrappers_wrap_similarities_without_a_distance(rng):
     ("name", "X", "kind", "message"),
     [
         ("levenshtein", ["a", 5], TypeError, r"compares strings, but entry 1 of Q is 5 \(int\)"),
-        ("smith_waterman", ["ac", ""], ValueError, "no score for entry 1 of Q"),
+        ("smith_waterman", ["ac", ""], ValueError, "but entry 1 of Q is empty"),
         ("dtw", [[1.0], "x"], TypeError, "series of numbers, but entry 1 of Q is a str"),
         ("dtw", [[1.0], []], ValueError, r"entry 1 of Q has shape \(0,\)"),
         ("dtw", [[1.0], [np.nan]], ValueError, "entry 1 of Q holds NaN"),
         ("dtw", [np.ones((3, 2)), np.ones(3)], ValueError, r"entry 1 of Q has shape \(3,\)"),
         ("emd", [[1.0, 2.0], [1.0]], TypeError, "histograms of the same shape"),
-        ("emd", [[1.0, 2.0], [-1.0, 2.0]], ValueError, "but entry 1 of Q has others"),
+        ("emd", [[1.0, 2.0], [-1.0, 2.0]], ValueError, "but those of entry 1 of Q are not"),
         ("emd", [1.0, 2.0], ValueError, "are 0-D"),
         ("tangent", np.ones((2, 5)), ValueError, "5 columns, which are not the pixels of a square"),
         ("image", csr_array(np.eye(4)), TypeError, "Q is sparse, but images are dense"),
+        ("fuzzy_image", csr_array(np.eye(4)), TypeError, "Q is sparse, but images are dense"),
         ("canberra", csr_array(np.eye(4)), TypeError, "'euclidean', 'cityblock', 'cosine' take"),
         ("euclidean", ["a", "b"], TypeError, "Q must be rows of numbers"),
         ("cosine", np.eye(3)[:, :2], ValueError, "gave nan on query 0 and item 2"),
@@ -351,6 +377,7 @@ def test_each_name_is_also_a_similarity(name, rng):
         lambda X: distances.VectorDistance("cityblock"),
         lambda X: distances.TangentDistance((3, 3), 0.6, 0.1),
         lambda X: distances.ImageDistance(None, 2.0),
+        lambda X: distances.FuzzyImageDistance(0.5),
         lambda X: distances.quantize("euclidean", 3).fitted(X),
         lambda X: distances.ranked(distances.quantize("cosine", 4)).fitted(X),
     ],

@@ -124,7 +124,9 @@ class PostgresStore:
                 yield TableReader(Table(db, self.name, self.plan), self.cache.effort)
         except UndefinedTable as error:
             self.cache.table_seen = False
-            raise ValueError(f"table {self.name!r} is gone from the database.") from error
+            raise ValueError(
+                f"table {self.name!r} does not exist in the database any more."
+            ) from error
 
     @contextmanager
     def _table(self) -> Iterator[Table]:
@@ -147,7 +149,7 @@ class PostgresStore:
                 active = self.offsets
                 continue
             return replace(self, pending_offsets=None)
-        raise ValueError("offsets are changed by other processes all the time: try again later.")
+        raise ValueError("offsets cannot be applied while other processes change them: try again.")
 
     def update(
         self, ids: list[Any], items: Any, fields: Mapping[str, list[Any]] | None

@@ -158,16 +158,25 @@ class Table:
 
     def create(self, ids: list[Any], width: int, folded_width: int) -> None:
         """Create the table unless it exists; its ids are of the kind of the given ones."""
-        if any("\0" in identifier for identifier in ids if isinstance(identifier, str)):
-            raise ValueError("ids must not hold the character 0, which PostgreSQL cannot store.")
+        with_null = [name for name in ids if isinstance(name, str) and "\0" in name]
+        if with_null:
+            raise ValueError(
+                "ids must not contain the null character, which PostgreSQL cannot store, but "
+                f"{with_null[0]!r} was given."
+            )
         if not self.exists:
             self.db.execute(_CREATION_LOCK)
             self.refresh()
         if not self.exists:
             self._create(ids, width, folded_width)
             self.refresh()
-        if len(self.of_id_type(ids)) < len(ids):
-            raise TypeError(f"ids must be {self.id_type}, as those of table {self.name!r} are.")
+        accepted = self.of_id_type(ids)
+        if len(accepted) < len(ids):
+            other = next(name for name in ids if name not in accepted)
+            raise TypeError(
+                f"ids must be {self.id_type}, as those of table {self.name!r} are, but {other!r} "
+                "was given."
+            )
         if self.width not in (None, width):
             raise ValueError(
                 f"items has {width} columns, but those in table {self.name!r} have {self.width}."

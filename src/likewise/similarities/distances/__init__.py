@@ -5,7 +5,11 @@ A distance is a similarity that scores −d. Each provider is a file.
 
 from likewise.similarities._blocks import Distance
 from likewise.similarities._convert import distance_names as names
-from likewise.similarities.distances._images import ImageDistance, TangentDistance
+from likewise.similarities.distances._images import (
+    FuzzyImageDistance,
+    ImageDistance,
+    TangentDistance,
+)
 from likewise.similarities.distances._sequences import AlignmentDistance
 from likewise.similarities.distances._series import SeriesDistance
 from likewise.similarities.distances._strings import STRING_METRICS, StringDistance
@@ -18,6 +22,7 @@ __all__ = [
     "VECTOR_METRICS",
     "AlignmentDistance",
     "Distance",
+    "FuzzyImageDistance",
     "ImageDistance",
     "QuantizedDistance",
     "SeriesDistance",

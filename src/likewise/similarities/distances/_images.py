@@ -17,17 +17,27 @@ _MIN_STRENGTH = 1e-10  # relative strength below which a tangent is a rounding e
 
 
 @dataclass(frozen=True, eq=False)
-class _PixelDistance(Distance):
+class _ImageRows(Distance):
     """A distance between images in dense rows of pixels."""
 
     takes = "rows"
-    shape: tuple[int, int] | None = None
 
     def check_queries(self, Q: Any, name: str = "Q") -> Rows:
         """Return dense rows of pixels."""
         if is_sparse(Q):
             raise TypeError(f"{name} is sparse, but images are dense rows: {name}.toarray().")
-        rows = check_rows(Q, name)
+        return check_rows(Q, name)
+
+
+@dataclass(frozen=True, eq=False)
+class _PixelDistance(_ImageRows):
+    """A distance that needs the shape of the images."""
+
+    shape: tuple[int, int] | None = None
+
+    def check_queries(self, Q: Any, name: str = "Q") -> Rows:
+        """Return dense rows of pixels of images of this shape."""
+        rows = super().check_queries(Q, name)
         self._image_shape(rows.shape[1], name)
         return rows
 
@@ -76,6 +86,41 @@ class ImageDistance(_PixelDistance):
         from scipy.spatial.distance import cdist
 
         return np.asarray(cdist(left, right))
+
+
+@dataclass(frozen=True, eq=False)
+class FuzzyImageDistance(_ImageRows):
+    """Sugeno integral of the differences of pixels: max over α of min(α, share of pixels ≥ α).
+
+    The share is that of the pixels that differ by at least α, as a fraction of `peak`. Two images
+    are at distance α if a share α of their pixels differs by α or more: a few pixels that differ a
+    lot, or many that differ a little, have little effect. It is a metric (Ky Fan's), from 0 to 1.
+
+    Parameters
+    ----------
+    peak : float, default=1.0
+        The largest value of a pixel, such as 255: differences are divided by it.
+
+    Notes
+    -----
+    This is our interpretation of the fuzzy image metric of Li, Chen and Chi (2002): the integral by
+    which they define it, with the uniform measure of pixels.
+    """
+
+    peak: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number(self.peak, "peak", minimum=0, exclusive=True)
+
+    def prepare(self, X: Any) -> np.ndarray:
+        """Divide pixels by the largest value."""
+        return np.asarray(X, dtype=np.float64) / self.peak
+
+    def block(self, left: Any, right: Any, name_pair: NamePair) -> np.ndarray:
+        """Integrate the differences of each pair."""
+        out, width = np.empty((len(left), len(right))), left.shape[1]
+        kernels.sugeno_distances(left, right, np.arange(width + 2) / width, out)
+        return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,10 @@ class AlignmentDistance(Distance):
         strings = check_strings(Q, name, "smith_waterman")
         for number, entry in enumerate(strings):
             if not entry:
-                raise ValueError(f"'smith_waterman' has no score for entry {number} of {name}: ''.")
+                raise ValueError(
+                    f"'smith_waterman' compares texts of at least one character, but entry "
+                    f"{number} of {name} is empty."
+                )
         return strings
 
     def block(self, left: Any, right: Any, name_pair: NamePair) -> np.ndarray:

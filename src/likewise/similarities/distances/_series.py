@@ -51,8 +51,8 @@ class SeriesDistance(Distance):
         for number, one in enumerate(series):
             if one.shape[1:] != series[0].shape[1:]:
                 raise ValueError(
-                    f"'dtw' compares series of equally many channels, but entry {number} of {name} "
-                    f"has shape {one.shape} and entry 0 has shape {series[0].shape}."
+                    f"'dtw' compares series with the same number of channels, but entry {number} "
+                    f"of {name} has shape {one.shape} and entry 0 has shape {series[0].shape}."
                 )
         return series
 
@@ -60,8 +60,8 @@ class SeriesDistance(Distance):
         """Warp every pair of series."""
         if left[0].shape[1:] != right[0].shape[1:]:
             raise ValueError(
-                f"'dtw' compares series of equally many channels, but {name_pair(0, 0)} have "
-                f"shapes {left[0].shape} and {right[0].shape}."
+                f"'dtw' compares series with the same number of channels, but {name_pair(0, 0)} "
+                f"have shapes {left[0].shape} and {right[0].shape}."
             )
         out = np.empty((len(left), len(right)))
         window = 1.0 if self.window is None else self.window

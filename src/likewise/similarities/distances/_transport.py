@@ -31,7 +31,7 @@ class TransportDistance(Distance):
             masses = np.array([np.asarray(h, dtype=np.float64) for h in as_objects(Q, name)])
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"'emd' compares histograms of the same shape, but {name} holds others: {error}"
+                f"'emd' compares histograms of the same shape, but those of {name} differ: {error}"
             ) from error
         if masses.ndim not in (2, 3):
             raise ValueError(
@@ -42,9 +42,10 @@ class TransportDistance(Distance):
         total = flat.sum(axis=1)
         bad = ~(np.isfinite(total) & (total > 0) & (flat >= 0).all(axis=1))
         if bad.any():
+            number = np.flatnonzero(bad)[0]
             raise ValueError(
-                "'emd' needs masses that are finite, not negative and not all zero, but entry "
-                f"{np.flatnonzero(bad)[0]} of {name} has others."
+                "'emd' needs masses that are finite, not negative and not all zero, but those of "
+                f"entry {number} of {name} are not."
             )
         return masses / total.reshape(-1, *[1] * (masses.ndim - 1))
 
