@@ -1,12 +1,16 @@
 """``python -m benchmarks [NAME ...]``: all benchmarks, or those named."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from pkgutil import iter_modules
 
+from benchmarks._contender import LONG
 from benchmarks._frame import ROOT, run
 from benchmarks._summary import write_summary
+
+_ON_REQUEST = ("soak",)  # too long to be one of all
 
 
 def main() -> int:
@@ -20,6 +24,9 @@ def main() -> int:
         "--base", metavar="REV", help="compare with likewise at a git revision instead of others"
     )
     parser.add_argument(
+        "--long", action="store_true", help="also run contenders that take many minutes"
+    )
+    parser.add_argument(
         "--summary",
         nargs="?",
         type=Path,
@@ -27,17 +34,20 @@ def main() -> int:
         metavar="FILE",
         help="write a table of the results so far to FILE, docs/performance.md by default",
     )
+    parser.add_argument("--minutes", type=float, default=30.0, help="of the benchmark soak")
     chosen = parser.parse_args()
     if chosen.summary is not None:
         write_summary(chosen.folder, chosen.summary)
         return 0
-    for name in chosen.names or known:
+    if chosen.long:
+        os.environ[LONG] = "1"
+    for name in chosen.names or [name for name in known if name not in _ON_REQUEST]:
         if name not in known:
             print(
                 f"NAME must be one of {', '.join(known)}, but {name!r} was given.", file=sys.stderr
             )
             return 2
-        run(name, chosen.folder, chosen.repeats, chosen.base)
+        run(name, chosen.folder, chosen.repeats, chosen.base, minutes=chosen.minutes)
     return 0
 
 

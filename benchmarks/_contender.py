@@ -1,5 +1,6 @@
 """The contenders of a benchmark, and their environments."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,19 @@ ENVIRONMENTS = {
     "torch": ["numpy", "torch==2.13.0"],
     "nudge": ["numpy", "nudge-ft==0.1.2"],
     "intelex": ["numpy", "scikit-learn==1.7.2", "scikit-learn-intelex==2026.2.0"],
+    "dedupe": ["pandas", "dedupe==3.0.3", "btrees==5.2"],  # fails with later BTrees
+    "splink": ["pandas", "splink==5.0.0"],
+    "recordlinkage": ["pandas", "recordlinkage==0.16"],
     "usearch": ["numpy", "usearch==2.26.6"],
     "metric": ["scikit-learn==1.7.2", "metric-learn==0.7.0", "pylmnn==1.6.4", "six", "mlpack"],
 }
+
+LONG = "LIKEWISE_BENCH_LONG"  # set by --long
+
+
+def long_runs() -> bool:
+    """Tell whether contenders that take many minutes take part."""
+    return bool(os.environ.get(LONG))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import venv
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -39,15 +40,17 @@ class Result(NamedTuple):
         return self.seconds / self.share
 
 
-def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
+def run(name: str, folder: Path, repeats: int, base: str | None = None, **options: Any) -> None:
     """Run one benchmark and write NAME.json, NAME.md and NAME.png into `folder`.
 
-    With `base`, a git revision, only ``likewise`` runs: of this tree and of that revision.
+    With `base`, a git revision, only ``likewise`` runs: of this tree and of that revision. Further
+    options are for benchmarks whose `main` takes them.
     """
     module = import_module(f"benchmarks.{name}")
     folder.mkdir(parents=True, exist_ok=True)
     if hasattr(module, "main"):
-        module.main(folder)
+        taken = signature(module.main).parameters
+        module.main(folder, **{key: value for key, value in options.items() if key in taken})
         return
     contenders, roots = module.CONTENDERS, [ROOT]
     if base is not None:
@@ -55,10 +58,16 @@ def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
         roots.append(tree_of(base, folder))
     report = []
     for case in module.CASES:
-        results = _run_case(name, contenders, case, repeats, roots)
+        results = run_case(name, contenders, case, repeats, roots)
         print(f"\n{name}: {case_title(case)} (best of {repeats}, in turn)\n{_table(results)}")
         print(_ratios(results))
         report.append((case, results))
+        _write(name, report, folder)  # after each case: a run that is interrupted keeps the others
+    print(f"\nwritten to {folder}")
+
+
+def _write(name: str, report: list[tuple[dict[str, Any], list[Result]]], folder: Path) -> None:
+    """Write the results of all cases so far as JSON, as tables and as a plot."""
     found = [{"case": case, "results": [r._asdict() for r in results]} for case, results in report]
     (folder / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf8")
     texts = [
@@ -67,7 +76,6 @@ def run(name: str, folder: Path, repeats: int, base: str | None = None) -> None:
     ]
     (folder / f"{name}.md").write_text("\n".join([f"# {name}\n", *texts]), encoding="utf8")
     _plot(report, folder / f"{name}.png")
-    print(f"\nwritten to {folder}")
 
 
 def tree_of(revision: str, folder: Path) -> Path:
@@ -86,9 +94,15 @@ def tree_of(revision: str, folder: Path) -> Path:
     return tree
 
 
-def _run_case(
-    module: str, contenders: list[Contender], case: dict[str, Any], repeats: int, roots: list[Path]
+def run_case(
+    module: str,
+    contenders: list[Contender],
+    case: dict[str, Any],
+    repeats: int,
+    roots: list[Path] | None = None,
 ) -> list[Result]:
+    """Return the results of the contenders, whose runs take turns, in this tree or in `roots`."""
+    roots = [ROOT] if roots is None else roots
     workers = [_Worker(module, contender, case, root) for contender in contenders for root in roots]
     try:
         for worker in workers:  # so that no contender is timed while another loads its data

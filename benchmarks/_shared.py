@@ -21,11 +21,11 @@ def kept(name: str, save: Callable[[Path], None]) -> Path:
 
 def newsgroups() -> tuple[Any, ...]:
     """Return training and test posts of 20 newsgroups in 1,000 informative words, and labels."""
-    from reproduce.aroma import _news_counts, _news_split
+    from reproduce._newsgroups import news_splits
     from scipy.sparse import csr_array
 
     def save(file: Path) -> None:
-        X, y, X_test, y_test = _news_split(*_news_counts(), 0)
+        X, y, X_test, y_test = next(news_splits(1))
         rows = {"X": X.toarray(), "X_test": X_test.toarray()}
         np.savez_compressed(file, y=y, y_test=y_test, **rows)
 

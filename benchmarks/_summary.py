@@ -11,9 +11,11 @@ _INTRODUCTION = """# Performance
 
 Seconds of the fastest run, in a process of its own, beside the fastest other library on the same
 case and beside the floor: a measured lower bound, such as the matrix product or the memory
-traffic that the work cannot do without. Below 1, likewise is faster. `python -m benchmarks NAME`
-measures a benchmark and writes every contender, with memory and quality, to `results/bench`;
-`python -m benchmarks --summary` writes this page from there.
+traffic that the work cannot do without. Below 1, likewise is faster. Equal runs differ by up to a
+third where other processes run beside them. `python -m benchmarks NAME` measures a benchmark and
+writes every contender, with memory and quality, to `results/bench`; from there
+`python -m benchmarks --summary` writes this page. Benchmarks that are not in the table were not run
+for it.
 """
 
 

@@ -52,7 +52,7 @@ def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 class _Server:
     """A server on a free port, which ends with its parent process."""
 
-    def __init__(self, items: np.ndarray) -> None:
+    def __init__(self, items: np.ndarray, *options: str) -> None:
         import pandas as pd
 
         import likewise as lw
@@ -64,8 +64,8 @@ class _Server:
         similarity = lw.Bilinear(np.eye(items.shape[1], dtype=np.float32), "cosine")
         lw.save(similarity, folder / "model.safetensors")
         command = [sys.executable, "-m", "likewise", "serve", folder / "model.safetensors"]
-        options = ["--items", folder / "items.parquet", "--port", "0", "--feedback-rate", "1e9"]
-        self._start([*command, *options])
+        served = ["--items", folder / "items.parquet", "--port", "0", "--feedback-rate", "1e9"]
+        self._start([*command, *served, *options])
 
     def _start(self, command: list[Any]) -> None:
         self._process = subprocess.Popen(
@@ -151,6 +151,11 @@ def _searches(case: dict[str, Any], server: _Server) -> np.ndarray:
 
 def _alone(case: dict[str, Any], data: Any) -> Any:
     server = _Server(data[0])
+    return lambda: {"seconds": _searches(case, server)}
+
+
+def _two_workers(case: dict[str, Any], data: Any) -> Any:
+    server = _Server(data[0], "--workers", "2")
     return lambda: {"seconds": _searches(case, server)}
 
 
@@ -247,9 +252,14 @@ def _several_clients(case: dict[str, Any]) -> str | None:
     return None if case["clients"] == 1 else "one after the other"
 
 
+def _one_client(case: dict[str, Any]) -> str | None:
+    return None if case["clients"] > 1 else "one connection is one worker's"
+
+
 CONTENDERS = [
     Contender("likewise", _alone),
     Contender("likewise, while learning", _learning),
+    Contender("likewise, two workers", _two_workers, left_out=_one_client),
     Contender("likewise, without HTTP", _plain, left_out=_several_clients),
     Contender("without HTTP: product and argpartition", _product, left_out=_several_clients),
     Contender("without HTTP: flat faiss", _flat_faiss, left_out=_several_clients),

@@ -33,6 +33,8 @@ class Row:
         Of ours, over splits.
     note : str
         Differences to the paper, or chosen parameters.
+    about : bool
+        Whether the published figure is approximate.
     """
 
     setting: str
@@ -41,6 +43,7 @@ class Row:
     ours: float | None
     deviation: float | None = None
     note: str = ""
+    about: bool = False
 
 
 class Reproduction(Protocol):
@@ -124,7 +127,7 @@ def table(rows: list[Row]) -> Table:
             (
                 row.setting,
                 row.method,
-                _number(row.published),
+                f"about {row.published:g}" if row.about else _number(row.published),
                 _number(row.ours),
                 _number(row.deviation),
                 row.note,

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from likewise import datasets
 from likewise.classifiers import (
     BalancedWinnow,
     SimilarityClassifier,
@@ -16,6 +15,7 @@ from likewise.exceptions import DatasetUnavailableError
 from likewise.features import LandmarkFeatures, MedianBinarizer
 from reproduce._datasets import load
 from reproduce._frame import Row
+from reproduce._landmark_curves import blobs_and_line, circle, curves, irrelevant_features
 
 PAPER = (
     "Rwebangira and Blum: Learning by Combining Native Features with Similarity Functions "
@@ -34,11 +34,9 @@ _PUBLISHED = {
     "Credit+Digit1": (72.41, 51.74, 75.46, 74.25, 83.95),
 }
 _TRIALS, _N_LABELED, _LANDMARKS = 10, 100, 200
-_CIRCLE_LABELS = (10, 20, 50, 100, 200, 400)
-_FEATURES = (32, 128, 512, 2048, 8192)
 
 Split = tuple[np.ndarray, np.ndarray]  # rows with a label, and test rows
-_curves: dict[str, Any] = {}
+_margins: dict[str, Any] = {}  # of the similarities, for the figure of goodness
 
 
 def rows(only: str = "") -> Iterator[Row]:
@@ -61,31 +59,38 @@ def rows(only: str = "") -> Iterator[Row]:
     for name in filter(wanted, _BOOK):
         yield from _book_splits(name)
     parts = {
-        "Circle": _circle,
-        "Blobs and Line": _blobs_and_line,
+        "Circle": circle,
+        "Blobs and Line": blobs_and_line,
         "Figure 3.2, Digit1": _goodness,
-        "features": _irrelevant_features,
+        "features": irrelevant_features,
     }
     for name in filter(wanted, parts):
         yield from parts[name]()
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
-    """Yield Table 5.1 as bars, the curves on Circle, goodness, and mistakes against features."""
+    """Yield Table 5.1 as bars, the curves on synthetic sets, and goodness."""
     from matplotlib.figure import Figure
 
     tables = [row for row in rows if row.setting in _PUBLISHED and row.ours is not None]
     if tables:
         yield "table", _bars(tables)
-    for title, (x_label, y_label, curves) in _curves.items():
+    drawn = list(curves(rows))
+    if _margins:
+        drawn.append(("goodness", "share of examples", "margin", _margins))
+    for title, x_label, y_label, by_method in drawn:
         figure = Figure(figsize=(6, 4), layout="constrained")
         ax = figure.subplots()
-        for label, (x, values, deviations) in curves.items():
-            ax.errorbar(x, values, yerr=deviations, label=label)
+        for label, (x, values, deviations) in by_method.items():
+            ax.errorbar(x, values, yerr=deviations, label=label, capsize=2)
         ax.set(xlabel=x_label, ylabel=y_label, title=title)
+        if title != "goodness":
+            ax.set_xscale("log")
+            ax.set_xticks(x, [f"{value:,}" for value in x])
+            ax.minorticks_off()
         if title == "mistakes":
-            ax.set(xscale="log", yscale="log")
-        ax.legend()
+            ax.set_yscale("log")
+        ax.legend(fontsize=7)
         yield title, figure
 
 
@@ -266,56 +271,6 @@ def _book_splits(name: str) -> Iterator[Row]:
         yield from _measured(setting, X, y, splits, f"the book's {len(splits)} splits", methods)
 
 
-def _circle() -> Iterator[Row]:
-    """Yield the accuracy of native and ranked features on Circle by the number of labels."""
-    found: dict[str, list[list[float]]] = {"native": [], "similarity": []}
-    for n_labels in _CIRCLE_LABELS:
-        right: dict[str, list[float]] = {"native": [], "similarity": []}
-        for seed in range(20):
-            data = datasets.circle(1000, random_state=seed)
-            labeled, tested = np.arange(n_labels), np.arange(n_labels, 1000)
-            for kind, features in {
-                "native": data.X,
-                "similarity": _landmarks(data.X, seed),
-            }.items():
-                predicted = _trained(BalancedWinnow(), features, data.y, labeled, tested)
-                right[kind].append(100 * float(np.mean(predicted == data.y[tested])))
-        for kind, values in right.items():
-            mean, deviation = float(np.mean(values)), float(np.std(values))
-            found[kind].append([mean, deviation])
-            note = "20 draws of 1,000; ranked, real features"
-            yield Row(f"Circle, {n_labels} labels", kind, None, mean, deviation, note)
-    curves = {
-        kind: (_CIRCLE_LABELS, [v[0] for v in values], [v[1] for v in values])
-        for kind, values in found.items()
-    }
-    _curves["circle"] = "labels", "% right", curves
-
-
-def _blobs_and_line() -> Iterator[Row]:
-    """Yield native, similarity and both features on Blobs-and-Line."""
-    published = {"native": 75.0, "similarity": 75.0, "both": 100.0}
-    right: dict[str, list[float]] = {kind: [] for kind in published}
-    for seed in range(20):
-        data = datasets.blobs_and_line(1000, random_state=seed)
-        train, test = np.arange(500), np.arange(500, 1000)
-        features = LandmarkFeatures(
-            "ranked", 400, boolean=0.01, keep_native=False, random_state=seed
-        )
-        similar = features.fit_transform(data.X)
-        for kind, table in {
-            "native": data.X,
-            "similarity": similar,
-            "both": np.hstack([data.X, similar]),
-        }.items():
-            predicted = _trained(BalancedWinnow(), table, data.y, train, test)
-            right[kind].append(100 * float(np.mean(predicted == data.y[test])))
-    note = "d=20, k=40, r=1, 400 landmarks, top 1 %; the paper does not state d, k and r"
-    for kind, values in right.items():
-        mean, deviation = float(np.mean(values)), float(np.std(values))
-        yield Row("Blobs and Line", kind, published[kind], mean, deviation, note)
-
-
 def _goodness() -> Iterator[Row]:
     """Yield Figures 3.1 and 3.2: the margins of the naive and the ranked similarity on Digit1."""
     try:
@@ -323,47 +278,9 @@ def _goodness() -> Iterator[Row]:
     except DatasetUnavailableError as error:
         yield Row("Figure 3.2", "all", None, None, note=str(error))
         return
-    curves = {}
     for kind in ("naive", "ranked"):
         report = goodness(kind, X, y)
         gammas = report.curve[0]
-        curves[kind] = np.arange(1, len(gammas) + 1) / len(gammas), gammas, None
+        _margins[kind] = np.arange(1, len(gammas) + 1) / len(gammas), gammas, None
         note = f"mean margin; {report.sentence}"
         yield Row("Figure 3.2, Digit1", kind, None, float(gammas.mean()), None, note)
-    _curves["goodness"] = "share of examples", "margin", curves
-
-
-def _irrelevant_features() -> Iterator[Row]:
-    """Yield the mistakes of Winnow and the Perceptron by the number of irrelevant features."""
-    found: dict[str, list[float]] = {"Winnow": [], "Perceptron": []}
-    for n_features in _FEATURES:
-        mistakes: dict[str, list[int]] = {"Winnow": [], "Perceptron": []}
-        for seed in range(5):
-            signs = np.array([-1, 1], np.float32)
-            X = np.random.default_rng(seed).choice(signs, size=(2000, n_features))
-            y = X[:, :3].sum(axis=1) > 0
-            winnow = BalancedWinnow(epsilon=0.25).partial_fit(X, y, classes=[False, True])
-            mistakes["Winnow"].append(winnow.n_mistakes_)
-            mistakes["Perceptron"].append(_perceptron_mistakes(X, y))
-        for method, counts in mistakes.items():
-            found[method].append(float(np.mean(counts)))
-            note = "mistakes in one pass over 2,000 rows of signs, labeled by a majority of three"
-            setting = f"{n_features} features"
-            deviation = float(np.std(counts))
-            yield Row(setting, f"{method}, mistakes", None, found[method][-1], deviation, note)
-    _curves["mistakes"] = (
-        "features, of which three matter",
-        "mistakes",
-        {method: (_FEATURES, counts, None) for method, counts in found.items()},
-    )
-
-
-def _perceptron_mistakes(X: np.ndarray, y: np.ndarray) -> int:
-    """Return the number of updates of Rosenblatt's rule in one pass."""
-    weights, intercept, mistakes = np.zeros(X.shape[1]), 0.0, 0
-    for row, sign in zip(X, np.where(y, 1.0, -1.0), strict=True):
-        if sign * (row @ weights + intercept) <= 0:
-            weights += sign * row
-            intercept += sign
-            mistakes += 1
-    return mistakes

@@ -9,8 +9,9 @@ import numpy as np
 from likewise.exceptions import DatasetUnavailableError
 from likewise.learners import AROMA, OASIS, RidgeSimilarity
 from reproduce._frame import Row
+from reproduce._newsgroups import news_splits
+from reproduce._retrieval import measures
 from reproduce._texts import KINDS, Texts, load_texts
-from reproduce.aroma import _measures, _news_counts, _news_split
 
 PAPER = (
     "ridge regression toward the start, with item offsets; nDCG@10 over all items, over items "
@@ -206,12 +207,10 @@ def _shuffled(grades: Any, rng: np.random.Generator) -> Any:
 
 def _news(name: str) -> Iterator[Row]:
     """Learn from labels in closed form, without a triplet; splits as for AROMA."""
-    counts, y = _news_counts()
     found, alphas = [], []
-    for seed in range(_NEWS_SPLITS):
-        X, y_train, X_test, y_test = _news_split(counts, y, seed)
-        ridge = RidgeSimilarity(random_state=seed).fit(X, y_train)
-        found.append(_measures(ridge.similarity_, X_test, y_test))
+    for seed, (X, y, X_test, y_test) in enumerate(news_splits(_NEWS_SPLITS)):
+        ridge = RidgeSimilarity(random_state=seed).fit(X, y)
+        found.append(measures(ridge.similarity_, X_test, y_test))
         alphas.append(ridge.alpha_)
     note = f"{_NEWS_SPLITS} splits; alpha {', '.join(f'{alpha:g}' for alpha in alphas)}"
     for (measure, reference), column in zip(
