@@ -15,13 +15,19 @@ wine = lw.datasets.load("wine")
 X = StandardScaler().fit_transform(wine.X)
 tolerances = [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4]
 fits = [lw.LMNN(tol=tol).fit(X, wine.y) for tol in tolerances]
+default = fits[4]  # tol=1e-3
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
-left.loglog(tolerances, [fit.duality_gap_ for fit in fits], "o-")
-left.set(xlabel="tol", ylabel="duality gap")
-right.semilogx(tolerances, [fit.objective_ for fit in fits], "o-")
-right.set(xlabel="tol", ylabel="objective")
+steps = [entry["iteration"] for entry in default.history_]
+left.plot(steps, [entry["objective"] for entry in default.history_], "o-", label="objective")
+bound = default.objective_ * (1 - default.duality_gap_)
+left.axhline(bound, color="gray", linestyle=":", label="lower bound, from the dual")
+left.set(xlabel="iteration", ylim=(0, None))
+left.legend(fontsize="small")
+right.loglog(tolerances, [fit.duality_gap_ for fit in fits], "o-")
+right.set(xlabel="tol", ylabel="duality gap")
 
 # %%
-# The default tolerance is 1e-3.
-print(f"at most {fits[4].duality_gap_:.2%} above the minimum, after {fits[4].n_iter_} iterations")
+# The learning curve has one point for each search for impostors. With the default tolerance,
+# 1e-3, it ends close to the bound, and a smaller tolerance comes closer.
+print(f"at most {default.duality_gap_:.2%} above the minimum after {default.n_iter_} iterations")
