@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 NAME ?=
 
-.PHONY: help demo test lint test-versions lowest coverage bench reproduce docs linkcheck changelog \
-  install-lines release-check clean
+.PHONY: help demo test lint test-versions lowest coverage bench reproduce docs site-check linkcheck changelog \
+  install-lines release-check container-check recipes clean
 
 help:            ## say what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 24
@@ -66,6 +66,9 @@ docs: $(VENV)/installed-docs                ## the site as HTML, with all exampl
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+site-check: $(VENV)/installed-test          ## open the site of `make docs` in Chromium, and search in it
+	$(BIN)/python -m tools.site_check
+
 linkcheck: $(VENV)/installed-docs           ## the external links of the site
 	$(BIN)/python -m sphinx -W --keep-going -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
 
@@ -77,6 +80,12 @@ install-lines: $(VENV)/installed-cli        ## write the installation command in
 
 release-check: $(VENV)/installed-release    ## build sdist and wheel, install the wheel into an empty environment, run README
 	$(BIN)/python -m tools.release_check
+
+container-check:                            ## run the commands of the Dockerfile without Docker
+	$(PYTHON) -m tools.container_check
+
+recipes:                                    ## the recipes for LangChain and LlamaIndex, in an environment of their own
+	$(PYTHON) -m tools.recipes
 
 clean:                                      ## remove what the other targets made
 	rm -rf $(VENV) .venv-* results dist docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache .hypothesis

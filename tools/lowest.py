@@ -8,15 +8,18 @@ from pathlib import Path
 PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 # Extras for working on likewise: their tools are used in the newest versions.
 TOOLS = {"test", "docs", "coverage", "release"}
+# Frames of users: installed for the tests alone, but in the oldest versions too.
+FRAMES = ("pandas", "polars")
 REQUIREMENT = re.compile(
     r"(?P<name>[\w.-]+)(?:\[[\w,]+\])?>=(?P<version>[\w.]+)(?P<marker>\s*;.*)?"
 )
 
 
 def pins(project: dict) -> Iterator[str]:
-    """Yield a pin for every requirement of the package and of its extras for users."""
+    """Yield a pin for every requirement of the package and its extras for users, and for frames."""
     extras = project["optional-dependencies"]
     wanted = [*project["dependencies"]]
+    wanted += [entry for entry in extras.get("test", ()) if entry.startswith(FRAMES)]
     for name, requirements in extras.items():
         if name not in TOOLS:
             wanted += requirements
