@@ -63,8 +63,7 @@ def test_marked_words_are_shared_by_one_candidate_only(browser, servers):
     with Visit(browser, servers["abstracts"], **LOOKS["light"]) as visit:
         page = visit.open("teach")
         query, left, right = (
-            set(re.findall(r"[^\W_]+(?:['’.-][^\W_]+)*", text.casefold()))
-            for text in page.locator(".stage .query, .stage .choice .face").all_inner_texts()
+            _words(face) for face in page.locator(".stage .query, .stage .choice .face").all()
         )
         n_marked = 0
         for side, own, other in (("left", left, right), ("right", right, left)):
@@ -72,6 +71,12 @@ def test_marked_words_are_shared_by_one_candidate_only(browser, servers):
                 n_marked += 1
                 assert word.casefold() in query & own - other
         assert n_marked > 0
+
+
+def _words(face):
+    """Return the words of a title and its text, without the label beside them."""
+    text = " ".join(face.locator(".title, .clamped").all_inner_texts())
+    return set(re.findall(r"[^\W_]+(?:['’.-][^\W_]+)*", text.casefold()))
 
 
 def _told(visit, act):
