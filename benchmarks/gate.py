@@ -4,8 +4,8 @@ A stream is one life of a server: a page of ten items for a query, shown in the 
 that is live, and one of the ten is chosen at random; then the next. Nothing can be learned from
 that, so every promotion is false. Streams run on the pure functions of the gate, without HTTP.
 
-Questions of the Teach page about digits are answered by random labels, from the beginning or from
-the first promotion on.
+Questions of the Teach page about digits, posts and products are answered by random labels, from the
+beginning or from the first promotion on.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-N_STREAMS, N_PAGES, N_SHOWN, N_ANSWERS = 200, 600, 10, 300
+N_STREAMS, N_PAGES, N_SHOWN = 200, 600, 10
+N_ANSWER_STREAMS, N_ANSWERS = 110, 300
+TAUGHT_SETS = ("digits", "news20", "products")
 _QUERIES, _ITEMS, _FEATURES = 150, 1_000, 32
 
 
@@ -33,10 +35,11 @@ def main(folder: Path) -> None:
         n_tests = np.mean([stream.n_tests for stream in streams])
         rows.append((vectors, str(N_STREAMS), f"{n_tests:.0f}", f"{rate:.1%}"))
     for labeler, n_true in (("random", 0), ("random after a promotion", 1)):
-        found = random_answers(labeler, range(N_STREAMS))
-        began = [len(promoted) for promoted in found if len(promoted) >= n_true]
-        rate = np.mean([n > n_true for n in began])
-        rows.append((f"digits, {labeler}", str(len(began)), "", f"{rate:.1%}"))
+        for name in TAUGHT_SETS:
+            found = random_answers(name, labeler, range(N_ANSWER_STREAMS))
+            began = [len(promoted) for promoted in found if len(promoted) >= n_true]
+            rate = np.mean([n > n_true for n in began])
+            rows.append((f"{name}, {labeler}", str(len(began)), "", f"{rate:.1%}"))
     table = Table(("vectors", "streams", "tests a stream", "streams that promote"), rows)
     print(table)
     (folder / "gate.md").write_text(f"# gate\n\n{table.to_markdown()}\n", encoding="utf8")
@@ -61,12 +64,12 @@ def random_words(n_queries: int, n_items: int) -> np.ndarray:
     return rng.random((n_queries, n_items)) * (rng.random((n_queries, n_items)) < 0.2)
 
 
-def random_answers(labeler: str, seeds: Iterable[int]) -> list[list[int]]:
-    """Return the positions of promotions in streams of answers on the Teach page."""
+def random_answers(name: str, labeler: str, seeds: Iterable[int]) -> list[list[int]]:
+    """Return the positions of promotions in streams of answers on the Teach page about a set."""
     from benchmarks.teach import SETS, load, teach
 
-    digits = load("digits", SETS["digits"])
-    return [teach(digits, "informative", seed, N_ANSWERS, labeler)["promoted"] for seed in seeds]
+    data = load(name, SETS[name])
+    return [teach(data, "informative", seed, N_ANSWERS, labeler)["promoted"] for seed in seeds]
 
 
 class _Items:

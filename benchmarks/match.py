@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks._published import ALL, PAIRED, TITLES, decided, draw, f1, files, published
 
-_DRAWS = 4
+_DRAWS = 12  # of labels: the calibration error of single draws differs by a factor of three
 _ASKED_DRAWS = 5
 _WHOLE_DRAWS = 2  # of 200 answers
 _AFTER = (30, 50, 100)  # answers
@@ -130,9 +130,11 @@ def _from_labels(name: str) -> Iterator[Row]:
         spread = f"{min(scores):.1f} to {max(scores):.1f}" if n else ""
         yield Row(f"{title}: F1 % of test pairs", TITLES[name], asked.get(n, {}).get(name),
                   float(np.mean(scores)), spread)  # fmt: skip
-        if n == 200:
-            limit = 0.025 if name in ("abt_buy", "amazon_google") else None
-            yield Row("ECE, 200 labels", TITLES[name], limit, float(np.mean(errors)))
+        if n:
+            limited = n == 200 and name in ("abt_buy", "amazon_google")
+            spread = f"{min(errors):.3f} to {max(errors):.3f}"
+            yield Row(f"ECE, {n} labels", TITLES[name], 0.025 if limited else None,
+                      float(np.mean(errors)), spread)  # fmt: skip
 
 
 def matches_of(pairs: Any) -> set[tuple[str, str]]:

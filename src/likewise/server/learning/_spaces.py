@@ -18,7 +18,7 @@ from likewise.server.learning._pages import Pages
 from likewise.server.store import Store
 from likewise.similarities import to_unit_length
 
-RANKS = (40, 80)
+RANKS = (80, 120)
 _MAX_ITEMS, _MIN_ITEMS, _MAX_NUMBERS = 2_000, 500, 8_000_000  # of the sample
 _MAX_RANKED = 1_000  # items of the sample that others are ranked among
 
