@@ -23,7 +23,7 @@ import numpy as np
 SETS = {"digits": 1_000, "news20": 1_000, "products": 434, "ssl_text": 900, "scifact": 1_000}
 STRATEGIES = ("informative", "random")
 AFTER = (50, 100, 200, 400)
-N_SEEDS = 5
+N_SEEDS = 6
 _N_COMPONENTS, _N_OTHERS, _N_CLAIMS = 256, 600, 300
 _MIN_PRODUCTS = 20  # of a manufacturer
 
