@@ -90,7 +90,7 @@ class Matcher(BaseEstimator):
     similarity_ : Bilinear
         Weighted cosines of the rows of `transform`, for search in any index.
     sentences_ : list of str
-        What was found, and what to beware of.
+        Findings and warnings.
 
     Examples
     --------

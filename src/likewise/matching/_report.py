@@ -1,4 +1,4 @@
-"""The result of matching: pairs, clusters, and what is expected of them."""
+"""The result of matching: pairs, clusters, and their expected quality."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -93,7 +93,7 @@ def make_report(
     weights: dict[str, float],
     judged: dict[str, Any] | None,
 ) -> MatchReport:
-    """Return pairs and clusters as frames, with what is expected of them."""
+    """Return pairs and clusters as frames, with their expected quality."""
     order = falling(pairs, p)
     listed = tables.as_frame(
         {

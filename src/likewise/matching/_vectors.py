@@ -65,7 +65,7 @@ class Comparison:
         return _vectors(pairs, self._all)
 
     def compare(self, pairs: Candidates) -> "ComparedPairs":
-        """Compare pairs in blocks; keep their vectors if there is room for them."""
+        """Compare pairs in blocks; keep their vectors if they fit into the limit of memory."""
         keep = 4 * len(pairs) * len(self.names) <= _KEPT_BYTES
         appeal = [self.names.index((WHOLE, title)) for title in ("letters", "lead by letters")]
         found = list(self.map(_examined, pairs, self.level_columns, appeal, keep))

@@ -60,12 +60,12 @@ def select(
     split.
 
     Cheap families (the majority class, Euclidean distance, cosine and logistic regression) are
-    finished first, whatever the budget. Every family first tries its most likely setting, then the
-    next. Tables of more than 3,000 rows, fewer where they are wide, are compared by successive
+    finished first, whatever the budget. Every family first tries its most promising setting, then
+    the next. Tables of more than 3,000 rows, fewer where they are wide, are compared by successive
     halving: all families on 2,000 rows, the better half on four times as many, and so on while the
     budget lasts.
 
-    Ctrl-C ends the work; what is finished is kept.
+    Ctrl-C ends the work; finished results are kept.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Service(StoreFollower):
             self.learning = learning or LearningProcess(settings.location, settings.schema)
 
     def start(self) -> None:
-        """Start learning, and polling the store; search once, to load what is compiled."""
+        """Start learning, and polling the store; search once, to load compiled kernels."""
         snapshot = self.snapshot
         if len(snapshot.catalog) and snapshot.items_are_queries:
             with suppress(InvalidRequest):

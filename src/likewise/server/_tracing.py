@@ -44,7 +44,7 @@ def start_tracing(provider: Any = None) -> None:
 
 
 def stop_tracing() -> None:
-    """Export what is left, and stop."""
+    """Export the remaining spans, and stop."""
     global _tracer
     provider, _tracer = _current_provider(), None
     if provider is not None and hasattr(provider, "force_flush"):
