@@ -208,7 +208,7 @@ def python_of(environment: str | None) -> str:
 
 def case_title(case: dict[str, Any]) -> str:
     """Return the parameters of a case in a line."""
-    return ", ".join(f"{key} {value}" for key, value in case.items()) or "as it is"
+    return ", ".join(f"{k} {v}" for k, v in case.items() if v is not None) or "as it is"
 
 
 def _table(results: list[Result]) -> Table:
