@@ -11,10 +11,10 @@ _INTRODUCTION = """# Performance
 
 Seconds of the fastest run, in a process of its own, beside the fastest other library on the same
 case and beside the floor: a measured lower bound, such as the matrix product or the memory
-traffic that the work cannot do without. A ratio below 1 means that likewise is faster. In
-`dask` the peer is likewise itself on two workers, in `serve` it is a search without HTTP. Equal
-runs differ by up to a third where other processes run beside them. `python -m benchmarks NAME` measures a benchmark and
-writes every contender, with memory and quality, to `results/bench`; from there
+traffic that the work cannot do without. A ratio below 1 means that likewise is faster. In `dask`
+the peer is likewise itself on two workers, and in `serve` it is a search without HTTP. Equal runs
+differ by up to a third where other processes run beside them. `python -m benchmarks NAME` measures
+a benchmark and writes every contender, with memory and quality, to `results/bench`; from there
 `python -m benchmarks --summary` writes this page. Benchmarks that are not in the table were not run
 for it.
 """
