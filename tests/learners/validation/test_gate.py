@@ -105,6 +105,7 @@ def test_a_form_whose_precision_at_one_falls_is_not_chosen(rng):
     heads[1:, 0] = [1, 0]  # one of sixty is within the error
     heads[1:, 1:] = 1
     assert judge(start, values, heads=heads).form == 1
+    assert judge(start, values, heads=heads, max_head_loss=0.0).form == 0
 
 
 @pytest.mark.parametrize("make", [lw.AROMA, lw.OASIS])

@@ -1,5 +1,7 @@
 """A live version's recipe, trained on more answers; and the questions that decide about it."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from tests.server.learning.held_out import forms_of, journal_pages
@@ -9,6 +11,7 @@ import likewise as lw
 from likewise._files import to_bytes
 from likewise.server.learning._gate import Means, judge_retrained
 from likewise.server.learning._initial import BASE_VERSION, InitialModel
+from likewise.server.learning._learner import Learner
 from likewise.server.learning._questions import PairForm
 from likewise.server.learning._ridge import ALPHAS, GAMMAS, RidgeMethod
 from likewise.server.learning._spaces import RANKS
@@ -105,3 +108,35 @@ def test_a_pair_that_was_judged_is_known_in_both_orders_unless_undone(tmp_path):
     assert pairs.judged_with(1) == {2, 3}
     assert pairs.judged_with(3) == {1}
     assert pairs.judged_with(4) == pairs.judged_with(6) == set()
+
+
+@pytest.mark.parametrize(("fall", "passes"), [(-0.02, True), (0.02, False)])
+def test_questions_promote_nothing_by_which_the_head_of_the_ranking_falls(
+    tmp_path, rng, monkeypatch, fall, passes
+):
+    """Pages of clicks may lose one standard error, which .02 is below."""
+    live = rng.random((3, 40))
+    heads = np.stack([np.ones(40), np.ones(40)])
+    heads[1] += rng.normal(scale=0.5, size=40)
+    heads[1] += 1 - fall - heads[1].mean()
+    means = Means(live, (live + 0.5)[None, None], heads)
+    monkeypatch.setattr(Learner, "_evaluate", lambda *_: means)
+    with closing(filled(tmp_path / "store.sqlite")) as store:
+        learner = Learner(store)
+        _answer(store, 1, rng, honest=True)
+        learner.step()
+        pages = learner._journal.pages()
+        number, version = learner._live(pages)
+        _, verdict = learner._judge(pages, np.arange(len(pages)), number, version, 1)
+        assert verdict.passes == passes
+        monkeypatch.setattr(type(pages), "questions", lambda *_: np.zeros(0, dtype=int))
+        _, verdict = learner._judge(pages, np.arange(len(pages)), number, version, 1)
+        assert verdict.passes
+
+
+def test_answers_with_nothing_to_compare_are_no_test(tmp_path):
+    with closing(filled(tmp_path / "store.sqlite")) as store:
+        for query in range(1, N_ITEMS):  # all of them are alike
+            store.append(str(query), "", [Page(query, (query + 1,), (query + 1,))])
+        learn_all(store)
+        assert [version.verdict for version in store.versions()] == [None]

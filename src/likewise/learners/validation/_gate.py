@@ -76,6 +76,7 @@ def judge(
     min_gain: float = MIN_GAIN_IN_ERRORS,
     error_scale: float = 1.0,
     heads: np.ndarray | None = None,
+    max_head_loss: float = 1.0,
 ) -> Verdict:
     """Choose a candidate, and decide whether it clearly beats the start.
 
@@ -95,7 +96,9 @@ def judge(
         Factor on the standard errors; above 1 where queries rank each other.
     heads : array of shape (1 + n_forms, n_queries), optional
         Precision at 1 of the start and of the forms, where the values are a mean over the whole
-        ranking: a form whose precision falls by more than one standard error is not chosen.
+        ranking: a form whose precision falls by more than `max_head_loss` is not chosen.
+    max_head_loss : float, default=1.0
+        In standard errors.
     """
     overall, overall_errors = _gains(values[:, :, _OVERALL] - start[_OVERALL], error_scale)
     new, new_errors = _gains(values[:, :, _NEW] - start[_NEW], error_scale)
@@ -108,7 +111,8 @@ def judge(
         allowed[form] = new[form] >= 0
     if heads is not None:
         gains, errors = _gains(heads[1:] - heads[0], 1.0)
-        allowed &= (gains >= -np.where(np.isfinite(errors), errors, 0))[:, None]
+        limits = max_head_loss * np.where(np.isfinite(errors), errors, 0)
+        allowed &= (gains >= -limits)[:, None]
     best = int(np.argmax(np.where(allowed, overall, -np.inf)))
     form, step = divmod(best, values.shape[1])
     gain, error = overall[form, step], overall_errors[form, step]

@@ -158,6 +158,11 @@ class Means(NamedTuple):
     candidates: np.ndarray
     heads: np.ndarray | None
 
+    @property
+    def n_queries(self) -> int:
+        """Number of queries with a value; one with nothing to compare has none."""
+        return int(np.isfinite(self.live[0]).sum())
+
 
 def evaluate(
     pages: Pages, page_numbers: np.ndarray, candidates: Candidates, live: Evaluated
@@ -232,15 +237,24 @@ def _joined(
     return Means(live, candidates, heads)
 
 
-def choose_candidate(means: Means, live: int, test: int) -> tuple[int, int, Verdict]:
+def choose_candidate(
+    means: Means, live: int, test: int, *, max_head_loss: float = 1.0
+) -> tuple[int, int, Verdict]:
     """Choose a candidate; return its form, its step and its verdict.
 
     On pages, which show few items, a form may gain that lifts items nobody would choose. One by
-    which the share of chosen items among the judged ones that it ranks high falls, by more than one
-    standard error, is not chosen.
+    which the share of chosen items among the judged ones that it ranks high falls, by more than
+    `max_head_loss` standard errors, is not chosen.
     """
-    threshold = passing_threshold(test, means.live.shape[1])
-    choice = choose(means.live, means.candidates, "protect", min_gain=threshold, heads=means.heads)
+    threshold = passing_threshold(test, means.n_queries)
+    choice = choose(
+        means.live,
+        means.candidates,
+        "protect",
+        min_gain=threshold,
+        heads=means.heads,
+        max_head_loss=max_head_loss,
+    )
     return choice.form, choice.step, _verdict(choice.outcomes, choice.passes, live, test, threshold)
 
 
@@ -261,7 +275,7 @@ def judge_retrained(means: Means, place: tuple[int, int], live: int, test: int) 
     test : int
     """
     form, step = place
-    threshold = passing_threshold(test, means.live.shape[1])
+    threshold = passing_threshold(test, means.n_queries)
     values = means.candidates[form : form + 1, step : step + 1]
     heads = None if means.heads is None else means.heads[[1, 1 + form]]
     beside_live = choose(means.live, values).outcomes["overall"]

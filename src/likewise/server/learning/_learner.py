@@ -165,7 +165,11 @@ class Learner:
         judged = None
         means = self._evaluate(pages, compared, live)
         if means is not None:
-            form, step, verdict = choose_candidate(means, live=number, test=test)
+            # On pages of clicks, unlike questions, the live version's own ranking has an advantage.
+            loss = 0.0 if np.isin(compared, asked).all() else 1.0
+            form, step, verdict = choose_candidate(
+                means, live=number, test=test, max_head_loss=loss
+            )
             judged = (form, step), verdict
         if place is not None and (judged is None or not judged[1].passes):
             means = self._evaluate(pages, asked, live)
@@ -181,7 +185,7 @@ class Learner:
         with single_threaded_blas():
             means = evaluate(pages, page_numbers, self._method, live)
         # An AROMA version has scores for one split only.
-        return None if means.live.shape[1] < MIN_QUERIES else means
+        return None if means.n_queries < MIN_QUERIES else means
 
     def _live(self, pages: Pages) -> tuple[int, "ScoredVersion"]:
         number = self._store.status().live

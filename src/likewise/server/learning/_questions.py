@@ -161,6 +161,7 @@ class PairForm:
         if self._new_entries >= _REFIT_EVERY:
             self._new_entries = 0
             pages = self._journal.pages()
+            self._judged, self._learned = np.zeros((0, 2), dtype=np.int64), []
             if not len(pages):
                 return
             self._judged = _judged_pairs(pages)
