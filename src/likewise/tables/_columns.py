@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import hstack
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
 from likewise._validation import (
@@ -18,6 +18,7 @@ from likewise._validation import (
     check_whole_number,
     is_sparse,
     unknown_name,
+    validate_data,
 )
 from likewise.tables._block import Block
 from likewise.tables._blocks import BLOCKS, BlockData, block_from

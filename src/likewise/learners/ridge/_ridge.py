@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
 from likewise._progress import show_progress
@@ -21,6 +21,8 @@ from likewise._validation import (
     check_classes,
     check_number,
     check_rows,
+    check_run_parameters,
+    validate_data,
 )
 from likewise.learners._initial_form import initial_form
 from likewise.learners.linear_map import BilinearTransformer
@@ -301,6 +303,7 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
+        check_run_parameters(self)
         check_choice(self.new_items, "new_items", NEW_ITEMS)
         check_choice(self.center, "center", _CENTERS)
         if self.alpha != "auto":
