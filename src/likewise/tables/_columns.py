@@ -432,5 +432,6 @@ def _refuse_missing(frame: Frame, roles: dict[str, str]) -> None:
         n = 0 if role in ("id", "ignore") else _n_missing(frame, name)
         if n:
             raise ValueError(
-                f"column {name!r} has {n} missing cell{'s' * (n > 1)}, and missing='refuse'."
+                f"column {name!r} has {n} missing cell{'s' * (n > 1)}, and missing='refuse': fill "
+                f"{'them' if n > 1 else 'it'}, or use missing='impute'."
             )
