@@ -137,9 +137,15 @@ def test_a_new_file_follows_the_umask_and_an_old_one_keeps_its_mode(path):
 
 
 def test_a_missing_file_is_said_to_be_missing(path, tmp_path):
-    for missing in (path, tmp_path, "", "\0"):
+    for missing in (path, tmp_path / "no" / "where", "\0"):
         with pytest.raises(FileNotFoundError, match="there is no file"):
             lw.load(missing)
+
+
+def test_a_folder_is_said_to_be_a_folder(tmp_path):
+    for folder in (tmp_path, str(tmp_path), ""):
+        with pytest.raises(IsADirectoryError, match=r"is a folder, but a model file is needed\.$"):
+            lw.load(folder)
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):

@@ -154,6 +154,17 @@ def test_a_limit_is_kept_inside_its_block_only(two_threads):
         for_each(lambda _: barrier.wait(), range(2))
 
 
+def test_a_negative_limit_counts_from_all_cores(two_threads, monkeypatch):
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n_jobs: max(1, 3 + n_jobs))
+    with limit_threads(-1):
+        barrier = threading.Barrier(2, timeout=20)
+        for_each(lambda _: barrier.wait(), range(2))
+    seen = set()
+    with limit_threads(-2):
+        for_each(lambda _: seen.add(threading.get_ident()), range(9))
+    assert seen == {threading.get_ident()}
+
+
 @pytest.mark.parametrize("parallel", [True, False])
 def test_an_error_comes_out_and_blas_is_as_it_was(two_threads, parallel):
     def fail(item):

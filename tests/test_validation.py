@@ -239,6 +239,14 @@ def test_a_choice_is_one_of_the_known():
         validation.check_choice(3, "norm", ["dice"])
 
 
+def test_values_that_are_no_names_are_listed_after_the_names():
+    message = r"^init must be one of 'zero', 'one', an array or a form, but 'x' was given\.$"
+    with pytest.raises(ValueError, match=message):
+        validation.check_choice("x", "init", ["zero", "one"], ["an array", "a form"])
+    with pytest.raises(ValueError, match="'zero' or an array, but 'x' was given"):
+        validation.check_choice("x", "init", ["zero"], ["an array"])
+
+
 def test_one_class_is_refused_by_name():
     with pytest.raises(ValueError, match="y has one class, 7; at least two classes are needed"):
         validation.check_classes(np.array([7, 7]))

@@ -11,7 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from likewise._validation import Rows, check_class_targets, check_rows, check_same_length
+from likewise._validation import (
+    Rows,
+    check_class_targets,
+    check_rows,
+    check_same_length,
+    validate_data,
+)
 
 _BACKEND: ContextVar["Backend | None"] = ContextVar("likewise_backend", default=None)
 
@@ -126,8 +132,6 @@ def call_without_backend(X: Any, function: Callable[..., Any], *arguments: Any) 
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Any:
     """Return rows checked by scikit-learn's `validate_data`; with a backend, `DistributedRows`."""
-    from sklearn.utils.validation import validate_data
-
     backend = current_backend()
     if backend is None or not backend.is_remote(X):
         X = validate_data(estimator, X, reset=reset, **options)
@@ -147,8 +151,6 @@ def validate_labeled(
     estimator: Any, X: Any, y: Any, *, reset: bool = True, **options: Any
 ) -> tuple[Any, np.ndarray]:
     """Return rows as `validate_rows` does, and one label for each."""
-    from sklearn.utils.validation import validate_data
-
     backend = current_backend()
     if backend is None or not backend.is_remote(X):
         X, y = validate_data(estimator, X, y, reset=reset, **options)

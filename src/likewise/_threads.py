@@ -89,7 +89,14 @@ def _enter_worker() -> None:
 
 @contextmanager
 def limit_threads(limit: int | None) -> Iterator[None]:
-    """Limit the threads that `for_each` uses inside this block; None for no limit."""
+    """Limit the threads that `for_each` uses inside this block; None for no limit.
+
+    A negative limit counts from all cores, as in joblib: -1 for all, -2 for all but one.
+    """
+    if limit is not None and limit < 0:
+        from joblib import effective_n_jobs
+
+        limit = effective_n_jobs(limit)
     token = _LIMIT.set(limit)
     try:
         yield

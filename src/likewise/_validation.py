@@ -2,7 +2,9 @@
 
 import math
 import numbers
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -10,6 +12,8 @@ import numpy as np
 
 # floats without decimals may be classes, but more of them that repeat less are measurements
 _MAX_FLOAT_CLASSES, _ROWS_OF_FLOAT_CLASS = 20, 4
+
+_NOT_A_NUMBER = r"could not convert string to float: (?:np\.str_\()?(.*?)\)?"
 
 FLOATS = [np.float64, np.float32]  # dtypes that `validate_data` keeps
 Rows: TypeAlias = Any  # a 2-D array, a scipy CSR container (not typed), or a sequence of objects
@@ -171,6 +175,44 @@ def call_on_pair(
     return number
 
 
+def validate_data(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """Return the result of scikit-learn's `validate_data`; the error for text names X."""
+    from sklearn.utils.validation import validate_data as validate
+
+    with _text_refused("X"):
+        return validate(estimator, X, y, **options)
+
+
+def check_numeric_targets(y: Any, estimator: Any) -> np.ndarray:
+    """Return targets as finite float64, 1-D or 2-D."""
+    from sklearn.utils import check_array
+
+    check_targets_given(y, estimator)
+    with _text_refused("y"):
+        return np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
+
+
+def check_targets_given(y: Any, estimator: Any) -> None:
+    """Refuse missing targets."""
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None."
+        )
+
+
+@contextmanager
+def _text_refused(name: str) -> Iterator[None]:
+    """Name the argument in NumPy's error about text that is not a number."""
+    try:
+        yield
+    except ValueError as error:
+        text = re.fullmatch(_NOT_A_NUMBER, str(error))
+        if text is None:
+            raise
+        raise ValueError(f"{name} must hold numbers, but {text[1]} was given.") from error
+
+
 def check_same_length(first: Any, first_name: str, second: Any, second_name: str) -> None:
     """Raise ValueError unless both arguments have the same number of rows."""
     if n_rows(first) != n_rows(second):
@@ -221,8 +263,8 @@ def check_class_targets(y: np.ndarray, estimator: Any) -> None:
             needed = (
                 "predicts classes: SimilarityRegressor predicts numbers"
                 if is_classifier(estimator)
-                else "learns from classes: MLKR learns from numbers, and SimilarityRegressor "
-                "predicts them"
+                else "learns from classes: MLKR learns from numbers, also as the learner of "
+                "SimilarityRegressor, which predicts them"
             )
             raise ValueError(
                 f"y is continuous, with values such as {fractions[0]:.6g}, but "
@@ -246,6 +288,38 @@ def check_bool(value: Any, name: str) -> None:
         raise TypeError(f"{name} must be True or False, but {value!r} was given.")
 
 
+def check_run_parameters(estimator: Any) -> None:
+    """Check `n_jobs`, `random_state` and `verbose`, those of them that an estimator has."""
+    n_jobs = getattr(estimator, "n_jobs", None)
+    if n_jobs is not None:
+        _check_n_jobs(n_jobs)
+    _check_random_state(getattr(estimator, "random_state", None))
+    verbose = getattr(estimator, "verbose", False)
+    if not isinstance(verbose, bool | np.bool_ | numbers.Integral):
+        raise TypeError(f"verbose must be a bool or a whole number, but {verbose!r} was given.")
+
+
+def _check_n_jobs(n_jobs: Any) -> None:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral):
+        raise TypeError(f"n_jobs must be a whole number or None, but {n_jobs!r} was given.")
+    if n_jobs == 0:
+        raise ValueError(
+            "n_jobs must be at least 1, or negative to count from all cores (-1), but 0 was given."
+        )
+
+
+def _check_random_state(random_state: Any) -> None:
+    from sklearn.utils import check_random_state
+
+    try:
+        check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2**32 - 1 or a "
+            f"numpy.random.RandomState, but {random_state!r} was given."
+        ) from error
+
+
 def check_number(
     value: Any, name: str, *, minimum: float, exclusive: bool = False, maximum: float = math.inf
 ) -> float:
@@ -260,21 +334,29 @@ def check_number(
     return float(value)
 
 
-def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
-    """Return `value` if it is one of `choices`."""
+def check_choice(value: Any, name: str, choices: Iterable[str], others: Sequence[str] = ()) -> str:
+    """Return `value` if it is one of `choices`; `others` as in `unknown_name`."""
     known = list(choices)
     if not isinstance(value, str):
         raise TypeError(f"{name} must be one of {_quoted(known)}, but {value!r} was given.")
     if value not in known:
-        raise unknown_name(value, name, known)
+        raise unknown_name(value, name, known, others)
     return value
 
 
-def unknown_name(value: str, name: str, known: Iterable[str]) -> ValueError:
-    """Return the error for an unknown name: it lists the known names and suggests the closest."""
+def unknown_name(
+    value: str, name: str, known: Iterable[str], others: Sequence[str] = ()
+) -> ValueError:
+    """Return the error for an unknown name: it lists the known names and suggests the closest.
+
+    `others` are the allowed values that are no names, such as "an array".
+    """
     known = list(known)
     hint = did_you_mean(value, known)
-    return ValueError(f"{name} must be one of {_quoted(known)}, but {value!r} was given.{hint}")
+    allowed = _quoted(known)
+    if others:
+        allowed = " or ".join([", ".join([allowed, *others[:-1]]), others[-1]])
+    return ValueError(f"{name} must be one of {allowed}, but {value!r} was given.{hint}")
 
 
 def did_you_mean(value: str, known: Iterable[str], cutoff: float = 0.6) -> str:

@@ -247,7 +247,7 @@ def test_a_fit_that_fails_leaves_what_was_learned(problem):
             "weights 'distance' needs .* has none: use 'uniform' or 'kernel'",
         ),
         ({}, lambda X, y: (X, None), ValueError, "requires y to be passed"),
-        ({}, lambda X, y: (X, np.full(50, "dear")), ValueError, "could not convert string"),
+        ({}, lambda X, y: (X, np.full(50, "dear")), ValueError, "y must hold numbers, but 'dear'"),
         ({}, lambda X, y: (X, np.where(y > 1, np.inf, y)), ValueError, "y contains infinity"),
         ({}, lambda X, y: (X, y[:-1]), ValueError, "X has 50 rows and y has 49"),
         ({}, lambda X, y: (X[:1], y[:1]), ValueError, "X has only one sample"),

@@ -92,7 +92,7 @@ def test_labels_that_vary_continuously_are_refused():
 
 
 def test_missing_labels_are_refused():
-    assert_refuses("y should be a 1d array", y=None)
+    assert_refuses("requires y to be passed, but the target y is None", y=None)
 
 
 @pytest.mark.parametrize("n_labels", [11, 13])

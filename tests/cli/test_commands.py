@@ -271,7 +271,7 @@ WRONG_USE = {
     "no such file": (("compare", "nope.csv", "-t", "c"), "there is no file nope.csv"),
     "no target": (("compare", "x.csv"), "--target is needed"),
     "wrong target": (("fit", "x.csv", "-t", "clas"), "Did you mean 'class'"),
-    "wrong column": (("fit", "x.csv", "-t", "class", "--text", "aa"), "--text names 'aa'"),
+    "wrong column": (("fit", "x.csv", "-t", "class", "--text", "aa"), "names 'aa', but x.csv has"),
     "no such folder": (
         ("fit", "x.csv", "-t", "class", "--model", "no/where"),
         "--model is no/where, which cannot be written",
@@ -339,7 +339,9 @@ def test_missing_cells_are_said_or_refused(run):
     text = "a,b,class\n" + "".join(f"{i if i else ''},{i % 5},{i % 2}\n" for i in range(20))
     code, _, err = run("fit", csv(text), "-t", "class", "--missing", "refuse")
     assert code == 1
-    assert "column 'a' has 1 missing cell" in err
+    assert (
+        "column 'a' has 1 missing cell, and --missing refuse: fill it, or use --missing im" in err
+    )
 
 
 def test_a_model_that_does_not_fit_the_table_is_refused_by_name(run, flowers):

@@ -124,8 +124,17 @@ def test_an_export_to_pgvector_is_sql(run, flowers, tmp_path):
 
 def test_an_export_to_nowhere_known_is_refused(run, flowers):
     code, _, err = run("export", flowers / "ready.safetensors", "--to", "fais")
-    assert code == 1
+    assert code == 2
+    assert "error: --to must be one of 'numpy', 'faiss'" in err
     assert "Did you mean 'faiss'?" in err
+
+
+@pytest.mark.parametrize("option", ["--engine", "--fold"])
+def test_an_index_of_an_unknown_kind_is_refused_before_a_table_is_read(run, flowers, option):
+    code, _, err = run("index", "build", flowers / "ready.safetensors", "--items",
+                       flowers / "items.parquet", option, "foo")  # fmt: skip
+    assert code == 2
+    assert err.startswith(f"error: {option} must be one of 'auto', ")
 
 
 @pytest.fixture

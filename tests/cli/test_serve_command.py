@@ -56,6 +56,18 @@ def test_tables_are_those_of_a_matcher(model, tmp_path):
     assert (code, "--left needs a matcher, but" in said) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--learner", "foo", "--learner must be ridge or aroma, but 'foo' was given."),
+        ("--canary", 2, "--canary must be from 0 to below 1, but 2.0 was given."),
+        ("--feedback-rate", 0, "--feedback-rate must be greater than 0, but 0.0 was given."),
+    ],
+)
+def test_a_wrong_value_is_refused_by_the_name_of_its_option(model, option, value, sentence):
+    assert run(model, option, value) == (2, f"error: {sentence}\n")
+
+
 def test_a_store_of_another_kind_is_refused(model):
     code, said = run(model, "--store", "mysql://here")
     assert (code, "a file or postgresql://" in said) == (1, True)

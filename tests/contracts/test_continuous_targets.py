@@ -27,8 +27,8 @@ def test_a_learner_of_classes_names_the_learner_of_numbers(learner):
     with pytest.raises(ValueError, match=r"^y is continuous, with values such as") as raised:
         learner.fit(ROWS, NUMBERS)
     assert str(raised.value).endswith(
-        f"but {type(learner).__name__} learns from classes: MLKR learns from numbers, and "
-        "SimilarityRegressor predicts them."
+        f"but {type(learner).__name__} learns from classes: MLKR learns from numbers, also as "
+        "the learner of SimilarityRegressor, which predicts them."
     )
 
 

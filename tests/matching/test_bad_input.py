@@ -115,3 +115,25 @@ def test_a_table_without_ids_has_row_numbers():
     matcher = lw.Matcher().fit(LEFT.drop(columns="id"), RIGHT)
     assert set(matcher.ask(5)["left_id"]) <= set(range(20))
     assert pd.api.types.is_integer_dtype(matcher.ask(5)["left_id"])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "error", "sentence"),
+    [
+        ("zz", "b0", ValueError, r"^a is 'zz', but left has no such id\.$"),
+        ("a0", "zz", ValueError, r"^b is 'zz', but right has no such id\.$"),
+        (LEFT.iloc[0], "b0", TypeError, r"^a must be an id of left, but a Series was given\.$"),
+        ("a0", None, TypeError, r"^b must be an id of right, but a NoneType was given\.$"),
+    ],
+)
+def test_explain_names_the_record_that_is_not_there(a, b, error, sentence):
+    matcher = lw.Matcher().fit(LEFT, RIGHT)
+    with pytest.raises(error, match=sentence):
+        matcher.explain(a, b)
+
+
+def test_explain_needs_two_records_of_one_table():
+    matcher = lw.Matcher().fit(LEFT)
+    with pytest.raises(ValueError, match=r"^a and b are both 'a0', but two different records are"):
+        matcher.explain("a0", "a0")
+    assert matcher.explain("a3", "a0").probability == matcher.explain("a0", "a3").probability

@@ -80,6 +80,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     from safetensors import SafetensorError, safe_open
 
     source = Path(path)
+    if source.is_dir():
+        raise IsADirectoryError(f"{source} is a folder, but a model file is needed.")
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {source}.")
     try:

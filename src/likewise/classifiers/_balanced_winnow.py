@@ -3,12 +3,12 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise import kernels
 from likewise._files import fields
 from likewise._threads import for_each
-from likewise._validation import FLOATS, check_number, is_sparse
+from likewise._validation import FLOATS, check_number, is_sparse, validate_data
 from likewise.classifiers._winnow_base import WinnowBase, n_problems
 
 

@@ -81,7 +81,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
     validation_fraction : float, default=0.2
         Share of the rows held out if `early_stopping` is True.
     n_jobs : int, optional
-        Number of threads; as many as BLAS uses by default. Results do not depend on it.
+        Number of threads; by default that of BLAS, and -1 for all cores. Results do not depend on
+        it.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show progress.

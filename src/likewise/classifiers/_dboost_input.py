@@ -4,16 +4,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from likewise._validation import (
     FLOATS,
     check_choice,
     check_class_targets,
     check_number,
+    check_run_parameters,
     check_same_length,
     check_square,
+    check_targets_given,
     check_whole_number,
+    validate_data,
 )
 from likewise.classifiers._boosting import BoostingOptions
 from likewise.classifiers._calibration import KINDS, N_SPLITS
@@ -42,8 +45,7 @@ def check_parameters(model: Any) -> TrainingOptions:
     if not 0 < fraction < 1:
         raise ValueError(f"validation_fraction must be between 0 and 1, but {fraction} was given.")
     rate = check_number(model.learning_rate, "learning_rate", minimum=0, exclusive=True)
-    if model.n_jobs is not None:
-        check_whole_number(model.n_jobs, "n_jobs")
+    check_run_parameters(model)
     boosting = BoostingOptions(
         model.n_pairs, model.n_prototypes, model.threshold, model.search, model.max_depth, rate
     )
@@ -60,6 +62,7 @@ def check_parameters(model: Any) -> TrainingOptions:
 def check_training(model: Any, X: Any, y: Any, base: Similarity) -> tuple[Any, np.ndarray]:
     """Return training rows, or a square matrix, and their labels."""
     X = check_rows(model, X, base, reset=True)
+    check_targets_given(y, model)
     y = column_or_1d(y, warn=True)
     assert_all_finite(y, input_name="y")
     check_same_length(X, "X", y, "y")

@@ -15,7 +15,9 @@ from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     check_choice,
     check_class_targets,
+    check_run_parameters,
     check_same_length,
+    check_targets_given,
     check_whole_number,
     is_sparse,
     take,
@@ -146,9 +148,9 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         """
         check_choice(self.use, "use", ["auto", *_USE])
         check_whole_number(self.cv, "cv", minimum=2)
+        check_run_parameters(self)
         classifier = self._linear_classifier()
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        check_targets_given(y, self)
         random = check_random_state(self.random_state)
         features = self._landmark_features(random)
         compared = features.compared_similarity()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from likewise._execution import (
     Backend,
@@ -23,6 +23,7 @@ from likewise._validation import (
     check_square,
     check_whole_number,
     take,
+    validate_data,
 )
 from likewise.similarities import (
     Matches,

@@ -1,14 +1,14 @@
 """Regression by the most similar training rows."""
 
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
-from likewise._validation import check_choice, check_whole_number
+from likewise._validation import check_choice, check_numeric_targets, check_whole_number
 from likewise.classifiers._neighbors import (
     NEIGHBOR_FIELDS,
     NeighborPredictor,
@@ -111,7 +111,12 @@ class SimilarityRegressor(RegressorMixin, NeighborPredictor):
         check_whole_number(self.n_neighbors, "n_neighbors")
         base = self._given_similarity()
         training = self._check_training(
-            X, y, sample_weight, base, _check_numbers, may_stay_remote=weights != "kernel"
+            X,
+            y,
+            sample_weight,
+            base,
+            partial(check_numeric_targets, estimator=self),
+            may_stay_remote=weights != "kernel",
         )
         learner = bandwidth = None
         if base is None:
@@ -178,9 +183,3 @@ def mean_target(matches: Matches, targets: np.ndarray, weights: NeighborWeights)
         return np.asarray(found.mean(axis=1))
     shares = weight / weight.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("ik,ik...->i...", shares, found))
-
-
-def _check_numbers(y: Any) -> np.ndarray:
-    if y is None:
-        raise ValueError("SimilarityRegressor requires y to be passed, but the target y is None.")
-    return np.asarray(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))

@@ -14,6 +14,7 @@ from likewise._validation import (
     check_class_targets,
     check_classes,
     check_number,
+    check_targets_given,
     check_whole_number,
     is_sparse,
     take,
@@ -305,6 +306,7 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
         return self._by_neighbors(X, vote, self.labels_, n_classes, weights, best_only)
 
     def _check_targets(self, y: Any) -> np.ndarray:
+        check_targets_given(y, self)
         y = np.asarray(y.toarray() if is_sparse(y) else y)
         if y.ndim == 2 and y.shape[1] > 1:
             return self._check_indicators(y)

@@ -3,10 +3,10 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
-from likewise._validation import FLOATS, check_number, is_sparse
+from likewise._validation import FLOATS, check_number, is_sparse, validate_data
 from likewise.classifiers._winnow_base import WinnowBase, n_problems
 
 _MAX_LOG = 600.0  # of a weight: no sum of weights overflows

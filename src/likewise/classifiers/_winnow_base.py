@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import validate_data
 
 from likewise._files import fields
 from likewise._progress import LongWork, show_progress
@@ -15,7 +14,9 @@ from likewise._validation import (
     check_class_targets,
     check_classes,
     check_number,
+    check_run_parameters,
     check_whole_number,
+    validate_data,
 )
 from likewise.supervision import check_sample_weight
 
@@ -93,6 +94,7 @@ class WinnowBase(ClassifierMixin, BaseEstimator, ABC):
         return self
 
     def _check_parameters(self) -> None:
+        check_run_parameters(self)
         check_number(self.epsilon, "epsilon", minimum=0, exclusive=True)
         check_whole_number(self.n_passes, "n_passes")
 

@@ -6,8 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._console import Console, UsageError, with_console
-from likewise.cli._options import Budget, Scoring, Seed, Splits, Target, Task, columns_of, seconds
+from likewise.cli._console import Console, with_console
+from likewise.cli._options import (
+    Budget,
+    Scoring,
+    Seed,
+    Splits,
+    Target,
+    Task,
+    check_option,
+    columns_of,
+    fit_columns,
+    seconds,
+)
 
 
 @with_console
@@ -30,7 +41,7 @@ def command(
     """Compare learned similarities with baselines, by nested cross-validation."""
     time = seconds(budget)
     table, families = read_for_learners(console, file, target, task, scoring, learner, read_options)
-    columns = columns_of(table, **column_options)
+    columns = columns_of(table, file, **column_options)
     selection = run(
         console,
         table,
@@ -59,6 +70,7 @@ def read_for_learners(
     read_options: dict[str, Any],
 ) -> tuple[Any, list[Any]]:
     """Return the table and the families for its target; names are checked before it is read."""
+    from likewise._validation import check_choice
     from likewise.cli._inputs import check_task, labeled_table
     from likewise.selection import FAMILIES, REGRESSION_FAMILIES
 
@@ -66,8 +78,7 @@ def read_for_learners(
     check_scoring(scoring)
     known = [f.name for f in (*FAMILIES, *REGRESSION_FAMILIES) if f.kind == "learned"]
     for name in learners:
-        if name not in known:
-            raise _unknown(name, "--learner", known)
+        check_option(check_choice, name, "--learner", known)
     with compiling_for(FAMILIES):
         table = labeled_table(console, file, target, read_options, task=task)
     is_numeric = table.labels.dtype.kind == "f"
@@ -77,13 +88,13 @@ def read_for_learners(
 
 def chosen_families(learners: list[str], task: str) -> list[Any]:
     """Return baselines, references and the named learners of a task, by default the usual ones."""
+    from likewise._validation import check_choice
     from likewise.selection import default_families, families_of
 
     families = families_of(task)
     known = [family.name for family in families if family.kind == "learned"]
     for name in learners:
-        if name not in known:
-            raise _unknown(name, f"--learner for {task}", known)
+        check_option(check_choice, name, f"--learner for {task}", known)
     if not learners:
         return default_families(task)
     return [family for family in families if family.kind != "learned" or family.name in learners]
@@ -91,18 +102,13 @@ def chosen_families(learners: list[str], task: str) -> list[Any]:
 
 def check_scoring(name: str | None, *, is_numeric: bool | None = None) -> None:
     """Refuse a scoring that is unknown, or known only for another kind of target."""
+    from likewise._validation import check_choice
     from likewise.selection import REGRESSION_SCORINGS, SCORINGS
 
     known = {None: {**SCORINGS, **REGRESSION_SCORINGS}, False: SCORINGS, True: REGRESSION_SCORINGS}
-    if name is not None and name not in known[is_numeric]:
+    if name is not None:
         where = {None: "", False: " for classes", True: " for numbers"}[is_numeric]
-        raise _unknown(name, f"--scoring{where}", known[is_numeric])
-
-
-def _unknown(value: str, option: str, known: Any) -> UsageError:
-    from likewise._validation import unknown_name
-
-    return UsageError(str(unknown_name(value, option, known)))
+        check_option(check_choice, name, f"--scoring{where}", known[is_numeric])
 
 
 def compiling_for(families: Iterable[Any]) -> AbstractContextManager[None]:
@@ -128,7 +134,7 @@ def run(console: Console, table: Any, columns: Any, families: list[Any], **optio
     is_numeric = table.labels.dtype.kind == "f"
     task = "regression" if is_numeric else "classification"
     check_target(table.labels, task)
-    columns.fit(table.rows)
+    fit_columns(columns, table.rows)
     n_different = len(set(table.labels.tolist()))
     what = f"{n_different} classes of {table.target}"
     if is_numeric:

@@ -23,9 +23,12 @@ def command(
     ),
 ) -> None:
     """Write the files that another program needs to search by a model, with instructions."""
+    from likewise._validation import check_choice
     from likewise.cli._inputs import ids_of, offsets_of, open_model, open_table
-    from likewise.index import export
+    from likewise.cli._options import check_option
+    from likewise.index import EXPORTS, export
 
+    check_option(check_choice, to, "--to", EXPORTS)
     table = None if items is None else open_table(console, items, read_options)
     opened = open_model(model, None if table is None else table.rows)
     numbers = None if table is None else opened.transform(table.rows)

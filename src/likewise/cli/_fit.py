@@ -7,7 +7,18 @@ import typer
 
 from likewise.cli._compare import described, read_for_learners, run
 from likewise.cli._console import Console, UsageError, with_console
-from likewise.cli._options import Budget, Scoring, Seed, Splits, Target, Task, columns_of, seconds
+from likewise.cli._options import (
+    Budget,
+    Scoring,
+    Seed,
+    Splits,
+    Target,
+    Task,
+    check_option,
+    columns_of,
+    fit_columns,
+    seconds,
+)
 from likewise.cli._report import report_on
 
 
@@ -86,7 +97,7 @@ def command(
     table, families = read_for_learners(
         console, file, target, task, scoring, forced or [], read_options
     )
-    columns = columns_of(table, **column_options)
+    columns = columns_of(table, file, **column_options)
     if resume:
         raise UsageError("--resume is for comparisons (--triplets), but labels were given.")
     if dask is not None:
@@ -122,28 +133,29 @@ def _fit_triplets(
     seed: int,
     final_fit: Any,
 ) -> None:
-    from likewise._validation import unknown_name
+    from likewise._validation import check_choice
     from likewise.cli._inputs import ids_of, open_table, read_triplets
     from likewise.selection import TRIPLET_LEARNERS, select_triplets
     from likewise.tables import TableModel
 
     if items is None and queries is None:
         raise UsageError("--triplets are comparisons of rows: --items is needed.")
-    if learner != "auto" and learner not in TRIPLET_LEARNERS:
-        known = ("auto", *TRIPLET_LEARNERS)
-        raise UsageError(str(unknown_name(learner, "--learner with --triplets", known)))
+    known = ("auto", *TRIPLET_LEARNERS)
+    check_option(check_choice, learner, "--learner with --triplets", known)
     item_table = open_table(console, items or queries or "", read_options)
     comparisons, weights = read_triplets(console, triplets, read_options)
     # Vectors of another model must not be scaled.
-    columns = columns_of(item_table, **options).set_params(scale="none").fit(item_table.rows)
+    columns = columns_of(item_table, items or queries or "", **options).set_params(scale="none")
+    fit_columns(columns, item_table.rows)
     query_columns = query_table = None
     P = Q = columns.transform(item_table.rows)
     console.message(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
     console.messages("Columns:", columns.sentences_)
     if queries is not None and items is not None:
         query_table = open_table(console, queries, read_options)
-        query_columns = columns_of(query_table, **{**options, "id": None}).set_params(scale="none")
-        Q = query_columns.fit(query_table.rows).transform(query_table.rows)
+        query_columns = columns_of(query_table, queries, **{**options, "id": None})
+        query_columns.set_params(scale="none")
+        Q = fit_columns(query_columns, query_table.rows).transform(query_table.rows)
         console.messages(f"Columns of {query_table.name}:", query_columns.sentences_)
     selection = select_triplets(
         comparisons,

@@ -43,6 +43,7 @@ def build(
     """Build an index from a table of items."""
     from likewise import Index as IndexOfItems
     from likewise import show_progress
+    from likewise._validation import check_choice
     from likewise.cli._inputs import (
         check_paths,
         ids_of,
@@ -51,7 +52,11 @@ def build(
         open_table,
         unknown_column,
     )
+    from likewise.cli._options import check_option
+    from likewise.index import ENGINE_NAMES, FOLDS
 
+    check_option(check_choice, engine, "--engine", ENGINE_NAMES)
+    check_option(check_choice, fold, "--fold", FOLDS)
     check_paths(output=output)
     source = open_table(console, items, read_options)
     opened = open_model(model, source.rows)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from likewise._validation import did_you_mean
+from likewise._validation import check_choice, did_you_mean
 from likewise.cli._console import Console, UsageError
+from likewise.cli._options import check_option
 
 _LISTED = 10
 _MAX_SHOWN = 4  # columns of a row
@@ -67,11 +68,9 @@ def labeled_table(
 
 def check_task(task: str) -> None:
     """Refuse an unknown task before a table is read."""
-    from likewise._validation import unknown_name
     from likewise.tables import TASKS
 
-    if task not in TASKS:
-        raise UsageError(str(unknown_name(task, "--task", TASKS)))
+    check_option(check_choice, task, "--task", TASKS)
 
 
 def read_triplets(

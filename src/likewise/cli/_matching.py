@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from likewise._validation import check_choice, check_number, check_whole_number
 from likewise.cli._asking import ask_in_terminal
 from likewise.cli._console import Console, UsageError
 from likewise.cli._inputs import check_paths, open_table, unknown_column
+from likewise.cli._options import check_option
 
 _N_QUESTIONS = 30
 _QUESTIONS = Path("questions.csv")
@@ -64,16 +66,19 @@ def matching(
     **parameters: Any,
 ) -> Work:
     """Fit or load a matcher, ask, and match; questions, answers and the model are written."""
-    from likewise.tables import write_table
+    from likewise.tables import check_source, write_table
 
+    _check_values(options, parameters)
     learns = bool(options["labels"] or options["ask"])
     reads_model = options["model"] is not None and not learns
     questions = options["questions"]
     if questions is None and not learns and not reads_model:
         questions = _QUESTIONS
+    for file in (*files, *options["labels"]):
+        check_source(file)
     _check_outputs(options, output, questions, learns)
     tables = [open_table(console, file, read_options) for file in files]
-    frames = [_prepared(table, options) for table in tables]
+    frames = [_prepared(*each, options) for each in zip(tables, files, strict=True)]
     given = {name: options[name] for name in ("k", "threshold", "precision")}
     given["one_to_one"] = one_to_one or None
     parameters |= {name: value for name, value in given.items() if value is not None}
@@ -134,6 +139,23 @@ def _with_label(questions: Any) -> Any:
     return questions.add_column(2, "label", empty)
 
 
+def _check_values(options: dict[str, Any], parameters: dict[str, Any]) -> None:
+    """Refuse wrong values of options before a table is read."""
+    from likewise.matching import LINKS
+
+    if options["k"] is not None:
+        check_option(check_whole_number, options["k"], "-k")
+    for name in ("threshold", "precision"):
+        if options[name] is not None:
+            check_option(
+                check_number, options[name], f"--{name}", minimum=0, exclusive=True, maximum=1
+            )
+    if options["threshold"] is not None and options["precision"] is not None:
+        raise UsageError("--threshold and --precision were both given; one is needed.")
+    if "link" in parameters:
+        check_option(check_choice, parameters["link"], "--link", LINKS)
+
+
 def _check_outputs(
     options: dict[str, Any], output: Path, questions: Path | None, learns: bool
 ) -> None:
@@ -159,16 +181,16 @@ def _check_outputs(
             raise UsageError(f"--{option} is {path}, which exists: --force overwrites it.")
 
 
-def _prepared(table: Any, options: dict[str, Any]) -> Any:
+def _prepared(table: Any, file: str, options: dict[str, Any]) -> Any:
     """Return the rows with their ids in a column id, without ignored columns."""
     rows, id_column = table.rows, options["id"]
     names = list(getattr(rows, "column_names", []))
     if id_column != "id" and id_column not in names:
-        raise unknown_column("--id", id_column, table.name, names)
+        raise unknown_column("--id", id_column, file, names)
     for option in ("ignore", "text", "numeric"):
         for name in options[option]:
             if name not in names:
-                raise unknown_column(f"--{option}", name, table.name, names)
+                raise unknown_column(f"--{option}", name, file, names)
     ignored = [*options["ignore"], *(["id"] if id_column != "id" and "id" in names else [])]
     rows = rows.drop_columns(ignored) if ignored else rows
     if id_column in names and id_column != "id":

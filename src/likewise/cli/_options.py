@@ -1,6 +1,7 @@
 """Options that several commands share, and their parsing."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -157,6 +158,19 @@ MATCH_OPTIONS: dict[str, tuple[Any, Any]] = {
 }
 
 
+def check_option(
+    check: Callable[..., Any], value: Any, option: str, *allowed: Any, **bounds: Any
+) -> Any:
+    """Return the checked value of an option; a wrong one is wrong usage.
+
+    `check` is a function of `likewise._validation`, such as `check_choice`.
+    """
+    try:
+        return check(value, option, *allowed, **bounds)
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from error
+
+
 def seconds(budget: str) -> float:
     """Return a time such as 2m, 1m30s or 45 in seconds."""
     match = re.fullmatch(
@@ -185,18 +199,29 @@ def shape(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def columns_of(table: Any, **given: Any) -> Any:
+def columns_of(table: Any, file: str, **given: Any) -> Any:
     """Return `Columns` with the given options; unknown column names are refused."""
+    from likewise._validation import check_choice
     from likewise.cli._inputs import unknown_column
     from likewise.tables import Columns
 
     image_shape = shape(given.pop("image_shape")) or table.image_shape
-    if given["missing"] not in ("impute", "refuse"):
-        raise UsageError(f"--missing must be impute or refuse, but {given['missing']!r} was given.")
+    check_option(check_choice, given["missing"], "--missing", ["impute", "refuse"])
     for option, value in given.items():
         for name in (
             value if isinstance(value, list) else [value] if option == "id" and value else []
         ):
             if name not in (names := getattr(table.rows, "column_names", [])):
-                raise unknown_column(f"--{option}", name, table.name, names)
+                raise unknown_column(f"--{option}", name, file, names)
     return Columns(image_shape=image_shape, **given)
+
+
+def fit_columns(columns: Any, rows: Any) -> Any:
+    """Fit `Columns` to a table; an error about missing cells names the option."""
+    try:
+        return columns.fit(rows)
+    except ValueError as error:
+        sentence = re.sub(r"\bmissing='(\w+)'", r"--missing \1", str(error))
+        if sentence == str(error):
+            raise
+        raise ValueError(sentence) from error

@@ -106,6 +106,7 @@ def command(
             right=right,
             labels=labels,
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    except ValueError as error:  # begins with the name of a setting
+        name, _, rest = str(error).partition(" ")
+        raise UsageError(f"--{name.replace('_', '-')} {rest}") from error
     serve(settings, lambda address: console.result({"address": address}, f"serving at {address}"))

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.sparsefuncs import csc_median_axis_0, min_max_axis
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
-from likewise._validation import FLOATS, Rows, is_sparse
+from likewise._validation import FLOATS, Rows, is_sparse, validate_data
 
 
 class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import current_backend, use_backend, validate_rows
 from likewise._files import check_place, fields, write_npy
@@ -19,11 +19,13 @@ from likewise._validation import (
     check_choice,
     check_labels,
     check_number,
+    check_run_parameters,
     check_square,
     check_whole_number,
     is_sparse,
     n_rows,
     take,
+    validate_data,
 )
 from likewise.metrics import sampling_error
 from likewise.similarities import (
@@ -72,7 +74,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         Compute ranks among this number of rows, drawn at random; among all by default.
         `rank_error_` bounds the error.
     n_jobs : int, optional
-        Number of threads; as many as BLAS uses by default. Results do not depend on it.
+        Number of threads; by default that of BLAS, and -1 for all cores. Results do not depend on
+        it.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show progress.
@@ -242,8 +245,7 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
             check_choice(self.keep_native, "keep_native", ["auto"])
         if self.sample_size is not None:
             check_whole_number(self.sample_size, "sample_size")
-        if self.n_jobs is not None:
-            check_whole_number(self.n_jobs, "n_jobs")
+        check_run_parameters(self)
 
     def compared_similarity(self) -> Similarity:
         """Return the similarity of two rows that K is based on."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
 from likewise._progress import show_progress
@@ -15,10 +15,12 @@ from likewise._threads import limit_threads
 from likewise._validation import (
     FLOATS,
     check_number,
+    check_run_parameters,
     check_square,
     check_whole_number,
     n_rows,
     take,
+    validate_data,
 )
 from likewise.similarities import Similarity, as_similarity, dissimilarities, set_input_tags
 
@@ -40,7 +42,8 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Use exp(−d²/σ²) instead of d, with σ this multiple of the median dissimilarity of the
         training rows to the prototypes.
     n_jobs : int, optional
-        Number of threads; as many as BLAS uses by default. Results do not depend on it.
+        Number of threads; by default that of BLAS, and -1 for all cores. Results do not depend on
+        it.
     random_state : int, RandomState or None
     verbose : bool, default=False
         Show progress.
@@ -105,8 +108,7 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             check_whole_number(self.n_prototypes, "n_prototypes")
         if self.width is not None:
             check_number(self.width, "width", minimum=0, exclusive=True)
-        if self.n_jobs is not None:
-            check_whole_number(self.n_jobs, "n_jobs")
+        check_run_parameters(self)
         base = self._similarity()
         X = self._check_rows(X, base, reset=True)
         if base.takes == "matrix":

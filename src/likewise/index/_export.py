@@ -23,6 +23,7 @@ _METRICS: dict[str, tuple[Metric, ...]] = {
     "usearch": ALL_METRICS,
     "pgvector": ALL_METRICS,
 }
+EXPORTS = tuple(_METRICS)
 
 
 def export(
@@ -52,7 +53,7 @@ def export(
     list of Path
         The written files.
     """
-    check_choice(to, "to", _METRICS)
+    check_choice(to, "to", EXPORTS)
     if not isinstance(similarity, Bilinear | Mahalanobis):
         raise NotFoldableError(
             f"similarity is {similarity!r}, which does not fold into another engine: use an Index."

@@ -21,6 +21,7 @@ from likewise.similarities import (
 )
 
 Fold = Literal["auto", "query", "both", "rerank"]
+FOLDS: tuple[str, ...] = get_args(Fold)
 Stored = Literal["given", "unit", "folded"]
 
 
@@ -136,7 +137,7 @@ def fold_plan(
 
     A combination that would give a wrong order is refused with an alternative.
     """
-    check_choice(fold, "fold", get_args(Fold))
+    check_choice(fold, "fold", FOLDS)
     if metric is not None and check_choice(metric, "metric", get_args(Metric)) not in metrics:
         raise ValueError(
             f"metric must be one that the engine {engine!r} computes ({', '.join(metrics)}), but "

@@ -18,6 +18,7 @@ from likewise.index.engines import ENGINES, EngineOptions
 from likewise.index.stores import OutdatedSnapshotError, Store, open_store
 from likewise.similarities import ItemOffsets, Matches, as_similarity
 
+ENGINE_NAMES = ("auto", *ENGINES, "pgvector")
 _N_CANDIDATES = 100
 
 
@@ -80,7 +81,7 @@ class Index(IndexReader):
     ) -> None:
         similarity = as_similarity(similarity)
         check_offsets(offsets, similarity, None)
-        check_choice(engine, "engine", ("auto", *ENGINES, "pgvector"))
+        check_choice(engine, "engine", ENGINE_NAMES)
         if engine == "auto" and url is not None:
             engine = "pgvector"
         if engine == "pgvector" and url is None:

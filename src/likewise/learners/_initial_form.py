@@ -24,7 +24,7 @@ def initial_form(init: Any, n_query: int, n_item: int, dtype: str, normalize: bo
                 "init 'ridge' is learned from labels, relevance, pairs or validated triplets: here "
                 "it must be 'auto', 'identity', 'zero', an array or a Bilinear."
             )
-        check_choice(init, "init", ("auto", "identity", "zero"))
+        check_choice(init, "init", ("auto", "identity", "zero"), ["an array", "a Bilinear"])
         if init == "zero" or (init == "auto" and n_query != n_item):
             return np.zeros((n_query, n_item), dtype)
         init = 1.0

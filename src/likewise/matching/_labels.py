@@ -1,7 +1,10 @@
 """Labeled pairs: read, checked, and examined for contradictions."""
 
+import numbers
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from likewise.tables import as_frame
 
 _MIN_TO_JUDGE = 10  # matches and non-matches
 _LABELS = {"0": False, "1": True, "false": False, "true": True}
+_IDS = str | bytes | numbers.Number | np.generic | date | UUID
 _NAMED = 3  # contradictions that a warning names
 
 
@@ -101,6 +105,24 @@ def read_pairs(
             )
         rows = np.sort(rows, axis=0)
     return Candidates(*rows), columns
+
+
+def read_pair(a: Any, b: Any, left: Records, right: Records | None) -> Candidates:
+    """Return the row numbers of two ids, the arguments a and b."""
+    second = ("left", left) if right is None else ("right", right)
+    rows = []
+    for name, value, (title, records) in (("a", a, ("left", left)), ("b", b, second)):
+        if not isinstance(value, _IDS):
+            raise TypeError(
+                f"{name} must be an id of {title}, but a {type(value).__name__} was given."
+            )
+        row = records.rows.get(id_text(value))
+        if row is None:
+            raise ValueError(f"{name} is {value!r}, but {title} has no such id.")
+        rows.append([row])
+    if right is None and rows[0] == rows[1]:
+        raise ValueError(f"a and b are both {a!r}, but two different records are needed.")
+    return Candidates(*np.sort(rows, axis=0) if right is None else np.array(rows))
 
 
 def _columns(pairs: Any, name: str) -> dict[str, list[Any]]:

@@ -27,6 +27,7 @@ from likewise.matching._labels import (
     merge_labels,
     names_the_answer,
     read_labels,
+    read_pair,
     read_pairs,
 )
 from likewise.matching._model import PairModel, PairScores, learned_model
@@ -272,7 +273,7 @@ class Matcher(BaseEstimator):
         a, b : ids of the left and of the right table that were last given
         """
         tables = getattr(self, "_last", None) or self._fitted_tables("explain")
-        pair = read_pairs([(a, b)], *tables.sides)[0]
+        pair = read_pair(a, b, *tables.sides)
         p = float(probability(self._log_odds(tables, pair) + self._offset(tables))[0])
         return explain_pair(self.model_, tables, pair, p)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.sparse import hstack
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
 from likewise._validation import (
@@ -18,6 +18,7 @@ from likewise._validation import (
     check_whole_number,
     is_sparse,
     unknown_name,
+    validate_data,
 )
 from likewise.tables._block import Block
 from likewise.tables._blocks import BLOCKS, BlockData, block_from
@@ -431,5 +432,6 @@ def _refuse_missing(frame: Frame, roles: dict[str, str]) -> None:
         n = 0 if role in ("id", "ignore") else _n_missing(frame, name)
         if n:
             raise ValueError(
-                f"column {name!r} has {n} missing cell{'s' * (n > 1)}, and missing='refuse'."
+                f"column {name!r} has {n} missing cell{'s' * (n > 1)}, and missing='refuse': fill "
+                f"{'them' if n > 1 else 'it'}, or use missing='impute'."
             )

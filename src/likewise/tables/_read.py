@@ -126,27 +126,30 @@ def read_table(
     """
     require_extra("pyarrow", "cli", "reading a table")
     given = Format(sep, decimal, encoding)
+    check_source(source)
     path = Path(source)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file is needed.")
     if path.is_file():
         if path.stat().st_size == 0:
             raise ValueError(f"{path} is empty.")
         table = _read_file(path, n_features, given)
-    elif str(source).removesuffix(_TEST) in names():
-        table = _from_dataset(load(str(source).removesuffix(_TEST)), str(source).endswith(_TEST))
     else:
-        raise _no_such(str(source), path)
+        table = _from_dataset(load(str(source).removesuffix(_TEST)), str(source).endswith(_TEST))
     if len(table) == 0:
         raise ValueError(f"{source} has column names but no rows.")
     return table if target is None else table.with_target(target)
 
 
-def _no_such(source: str, path: Path) -> FileNotFoundError:
+def check_source(source: str | os.PathLike[str]) -> None:
+    """Refuse a source that is neither a file nor the name of a data set, without reading it."""
+    path = Path(source)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a file is needed.")
+    if path.is_file() or str(source).removesuffix(_TEST) in names():
+        return
     folder = path.parent
     files = [p.name for p in folder.iterdir()] if folder.is_dir() else []
     hint = did_you_mean(path.name, files + names())
-    return FileNotFoundError(f"there is no file {source}, nor a data set of that name.{hint}")
+    raise FileNotFoundError(f"there is no file {source}, nor a data set of that name.{hint}")
 
 
 def _read_file(path: Path, n_features: int | None, given: Format) -> Table:

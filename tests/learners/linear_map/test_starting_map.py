@@ -48,9 +48,9 @@ def test_a_given_map_is_taken_and_not_shared(rows, rng):
 @pytest.mark.parametrize(
     ("init", "size", "error", "message"),
     [
-        ("idenity", None, ValueError, "init must be one of .* Did you mean 'identity'"),
+        ("idenity", None, ValueError, "one of .* or an array, but .* Did you mean 'identity'"),
         ("lda", 3, ValueError, "init 'lda' gives at most 2 components, but n_components is 3"),
-        (np.eye(3), None, ValueError, r"init must be an array of shape .* but has shape \(3, 3\)"),
+        (np.eye(3), None, ValueError, r"of shape \(n_components, 4\), but has shape \(3, 3\)"),
         (np.eye(4), 2, ValueError, r"shape \(2, 4\), but has shape \(4, 4\)"),
         (np.ones(4), None, ValueError, r"has shape \(4,\)"),
         (None, None, ValueError, r"init must be an array of shape .* but has shape \(\)"),

@@ -181,7 +181,7 @@ def test_pairs_that_are_none_are_refused(pairs, y, weights, error, message):
 @pytest.mark.parametrize(
     ("init", "error", "message"),
     [
-        ("best", ValueError, "init must be one of 'auto', 'identity', 'zero'"),
+        ("best", ValueError, "init must be one of 'auto', 'identity', 'zero', an array or a Bilin"),
         ("identity", ValueError, "init is the identity, but queries have 2 features and items 4"),
         (np.eye(3), ValueError, r"init is of shape \(3, 3\), but queries have 2"),
         (np.full((2, 4), np.nan), ValueError, "init holds NaN or infinity"),

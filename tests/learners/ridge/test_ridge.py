@@ -315,6 +315,14 @@ def test_random_relevance_keeps_the_start(new_items):
     assert published <= 2
 
 
+def test_a_warning_says_that_nothing_is_relevant(rng):
+    Q, P = rng.normal(size=(20, 4)), rng.normal(size=(30, 4))
+    for relevance in (np.zeros((20, 30)), csr_array((20, 30))):
+        with pytest.warns(UserWarning, match=r"^relevance has no grade above 0, so no item is"):
+            ridge = lw.RidgeSimilarity().fit_relevance(relevance, Q, P)
+        assert_array_equal(ridge.similarity_.W, np.eye(4))
+
+
 @pytest.mark.filterwarnings(KEPT)
 def test_few_queries_leave_the_start(rng):
     Q, P = rng.normal(size=(4, 3)), rng.normal(size=(9, 3))

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from likewise._files import fields
 from likewise._progress import LongWork, show_progress
@@ -16,8 +15,10 @@ from likewise._validation import (
     Rows,
     check_class_targets,
     check_classes,
+    check_run_parameters,
     check_whole_number,
     sample_rows,
+    validate_data,
 )
 from likewise.learners.linear_map._columns import check_sparse_width
 from likewise.learners.linear_map._roots import map_of
@@ -79,6 +80,7 @@ class PairwiseLearner(MahalanobisTransformer, BaseEstimator):
         """
 
     def _check_parameters(self) -> None:
+        check_run_parameters(self)
         if self.n_pairs is not None:
             check_whole_number(self.n_pairs, "n_pairs", minimum=2)
 

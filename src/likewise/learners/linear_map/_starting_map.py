@@ -30,7 +30,7 @@ def starting_map(X: np.ndarray, y: np.ndarray | None, init: Any, n_components: i
     n_features = X.shape[1]
     if not isinstance(init, str):
         return _given_map(init, n_components, n_features)
-    check_choice(init, "init", INITS)
+    check_choice(init, "init", INITS, ["an array"])
     if init == "lda":
         return _discriminants(X, y, n_components)
     size = n_features if n_components is None else n_components
@@ -49,8 +49,10 @@ def starting_map(X: np.ndarray, y: np.ndarray | None, init: Any, n_components: i
 def _given_map(init: Any, n_components: int | None, n_features: int) -> np.ndarray:
     L = np.array(init, dtype=np.float64)
     if L.ndim != 2 or L.shape[1] != n_features or n_components not in (None, L.shape[0]):
-        expected = (n_components or "n_components", n_features)
-        raise ValueError(f"init must be an array of shape {expected}, but has shape {L.shape}.")
+        raise ValueError(
+            f"init must be an array of shape ({n_components or 'n_components'}, {n_features}), but "
+            f"has shape {L.shape}."
+        )
     if not np.isfinite(L).all():
         raise ValueError("init holds NaN or infinity; it must be finite.")
     if not L.any():

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import current_backend, validate_rows
 from likewise._files import fields
 from likewise._threads import single_threaded_blas
-from likewise._validation import FLOATS, check_rows
+from likewise._validation import FLOATS, check_rows, validate_data
 from likewise.similarities import Bilinear, Mahalanobis, map_rows, to_unit_length
 
 

@@ -15,6 +15,7 @@ from likewise._validation import (
     FLOATS,
     check_classes,
     check_number,
+    check_run_parameters,
     check_whole_number,
 )
 from likewise.learners.linear_map import (
@@ -90,7 +91,8 @@ class LMNN(MahalanobisTransformer, BaseEstimator):
     warm_start : bool, default=False
         Start from the map of the previous `fit`.
     n_jobs : int, optional
-        Number of threads; by default that of BLAS. Results do not depend on it.
+        Number of threads; by default that of BLAS, and -1 for all cores. Results do not depend on
+        it.
     random_state : int, RandomState or None
         Ignored: the algorithm is deterministic.
     verbose : bool, default=False
@@ -240,8 +242,7 @@ class LMNN(MahalanobisTransformer, BaseEstimator):
         check_number(self.tol, "tol", minimum=0)
         if self.n_components is not None:
             check_whole_number(self.n_components, "n_components")
-        if self.n_jobs is not None:
-            check_whole_number(self.n_jobs, "n_jobs")
+        check_run_parameters(self)
 
     def _initial_map(self, X: Any, labels: np.ndarray | None) -> np.ndarray:
         check_n_components(self.n_components, X.shape[1])

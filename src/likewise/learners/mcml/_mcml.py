@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from likewise._progress import show_progress
 from likewise._threads import single_threaded_blas, slices
@@ -13,7 +12,9 @@ from likewise._validation import (
     check_class_targets,
     check_classes,
     check_number,
+    check_run_parameters,
     check_whole_number,
+    validate_data,
 )
 from likewise.learners.linear_map import (
     LBFGS,
@@ -87,6 +88,7 @@ class MCML(MahalanobisTransformer, BaseEstimator):
         """
         check_whole_number(self.max_iter, "max_iter")
         check_number(self.tol, "tol", minimum=0)
+        check_run_parameters(self)
         X, y = validate_data(self, dense_rows(X, self), y, dtype=FLOATS, ensure_min_samples=2)
         check_class_targets(y, self)
         rows, weights = weighted_rows(sample_weight, y)

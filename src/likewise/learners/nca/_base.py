@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from likewise._execution import current_backend, validate_rows
 from likewise._progress import show_progress
@@ -16,10 +15,12 @@ from likewise._validation import (
     check_choice,
     check_number,
     check_rows,
+    check_run_parameters,
     check_same_length,
     check_whole_number,
     is_sparse,
     sample_rows,
+    validate_data,
 )
 from likewise.learners.linear_map import (
     MahalanobisTransformer,
@@ -55,7 +56,8 @@ class SoftNeighborLearner(MahalanobisTransformer, BaseEstimator):
     verbose: bool
 
     def _check_parameters(self) -> None:
-        for name in ("n_components", "max_iter", "n_jobs"):
+        check_run_parameters(self)
+        for name in ("n_components", "max_iter"):
             if getattr(self, name) is not None:
                 check_whole_number(getattr(self, name), name)
         if self.n_references is not None:
@@ -112,7 +114,7 @@ class SoftNeighborLearner(MahalanobisTransformer, BaseEstimator):
         init = self.init
         if not isinstance(init, str):
             return np.asarray(starting_map(X, labels, init, self.n_components))
-        check_choice(init, "init", _INITS)
+        check_choice(init, "init", _INITS, ["an array"])
         if init in ("identity", "auto"):
             few = self.n_components is not None and self.n_components < min(X.shape)
             init = "pca" if few else "identity"

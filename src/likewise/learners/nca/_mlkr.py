@@ -4,12 +4,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from likewise._execution import call_without_backend, current_backend, validate_rows
 from likewise._files import fields
 from likewise._threads import limit_threads
+from likewise._validation import check_numeric_targets
 from likewise.learners.linear_map import map_checked
 from likewise.learners.nca._base import SoftNeighborLearner, rows_with_weight
 from likewise.learners.nca._objective import KernelRegression
@@ -48,7 +48,8 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
     warm_start : bool, default=False
         Start from the map of the previous `fit`.
     n_jobs : int, optional
-        Number of threads; by default that of BLAS. Results do not depend on it.
+        Number of threads; by default that of BLAS, and -1 for all cores. Results do not depend on
+        it.
     random_state : int, RandomState or None
         Draws the samples.
     verbose : bool, default=False
@@ -130,8 +131,8 @@ class MLKR(RegressorMixin, SoftNeighborLearner):
             zero is left out.
         """
         self._check_parameters()
-        X, y = self._check_training(X, y, multi_output=True, y_numeric=True)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        X, y = self._check_training(X, y, multi_output=True)
+        y = check_numeric_targets(y, self)
         X, y, weights = rows_with_weight(X, y, sample_weight)
         targets = standardized_targets(y)
         problem = Problem(

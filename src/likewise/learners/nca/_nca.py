@@ -54,7 +54,8 @@ class NCA(SoftNeighborLearner):
     warm_start : bool, default=False
         Start from the map of the previous `fit`.
     n_jobs : int, optional
-        Number of threads; by default that of BLAS. Results do not depend on it.
+        Number of threads; by default that of BLAS, and -1 for all cores. Results do not depend on
+        it.
     random_state : int, RandomState or None
         Draws the samples.
     verbose : bool, default=False

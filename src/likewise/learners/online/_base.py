@@ -16,6 +16,7 @@ from likewise._validation import (
     check_bool,
     check_choice,
     check_number,
+    check_run_parameters,
     check_whole_number,
     take,
 )
@@ -360,6 +361,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
     def _check_parameters(self, *, rate_is_chosen: bool = False) -> None:
         """Check the parameters; `rate_is_chosen` as in `check_rate`."""
         check_rate(self, is_chosen=rate_is_chosen)
+        check_run_parameters(self)
         check_bool(self.normalize, "normalize")
         check_choice(self.dtype, "dtype", ("float32", "float64"))
         check_whole_number(self.n_triplets, "n_triplets")

@@ -4,7 +4,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from likewise._files import fields
 from likewise._threads import single_threaded_blas
@@ -16,6 +15,7 @@ from likewise._validation import (
     check_number,
     check_whole_number,
     is_sparse,
+    validate_data,
 )
 from likewise.learners.linear_map import MahalanobisTransformer, inverse_root
 from likewise.similarities import to_dense

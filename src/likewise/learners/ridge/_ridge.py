@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
 from likewise._progress import show_progress
@@ -21,6 +21,8 @@ from likewise._validation import (
     check_classes,
     check_number,
     check_rows,
+    check_run_parameters,
+    validate_data,
 )
 from likewise.learners._initial_form import initial_form
 from likewise.learners.linear_map import BilinearTransformer
@@ -272,7 +274,10 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
                     near = P if grid.local else None
                     directions = offset_directions(judgments.grades, Q, start, near)
         self.n_features_in_ = Q.shape[1]
-        self._publish(verdict, judgments.measure, W, alpha, gamma, dtype, stacklevel=4)
+        nothing_relevant = not judgments.grades.data.any()
+        self._publish(
+            verdict, judgments.measure, W, alpha, gamma, dtype, nothing_relevant, stacklevel=4
+        )
         self.offsets_ = None if directions is None else directions.offsets(ids, gamma)
         return self
 
@@ -284,6 +289,8 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
         alpha: float,
         gamma: float,
         dtype: Any,
+        nothing_relevant: bool = False,
+        *,
         stacklevel: int,
     ) -> Self:
         self.similarity_ = Bilinear(W.astype(dtype), norm="cosine" if self.normalize else "none")
@@ -297,10 +304,17 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
             "gamma": gamma,
         }
         if not verdict.passes:
-            warnings.warn(start_kept_message(measure, verdict.outcomes), stacklevel=stacklevel)
+            message = start_kept_message(measure, verdict.outcomes)
+            if nothing_relevant:
+                message = (
+                    "relevance has no grade above 0, so no item is relevant to any query: the "
+                    "start is kept."
+                )
+            warnings.warn(message, stacklevel=stacklevel)
         return self
 
     def _check_parameters(self) -> None:
+        check_run_parameters(self)
         check_choice(self.new_items, "new_items", NEW_ITEMS)
         check_choice(self.center, "center", _CENTERS)
         if self.alpha != "auto":

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
 from likewise._progress import LongWork, show_progress
@@ -16,8 +16,10 @@ from likewise._validation import (
     check_class_targets,
     check_classes,
     check_number,
+    check_run_parameters,
     check_whole_number,
     is_sparse,
+    validate_data,
 )
 from likewise.learners.linear_map import BilinearTransformer
 from likewise.learners.sila._averaging import (
@@ -244,6 +246,7 @@ class SiLA(BilinearTransformer, BaseEstimator):
         return margin_of(similarity, self.form, X, y, targets)
 
     def _check_parameters(self) -> None:
+        check_run_parameters(self)
         check_choice(self.validation_rule, "validation_rule", ("auto", *_VALIDATION_RULES))
         check_choice(self.form, "form", get_args(Form))
         check_choice(self.norm, "norm", get_args(Norm))
