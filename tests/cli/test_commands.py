@@ -81,7 +81,7 @@ def test_evaluate_warns_of_a_model_that_predicts_one_class(run, rng):
     code, out, _ = run("evaluate", "m.safetensors", "x.csv")
     assert code == 0
     assert "Warning: the model predicts often for every row." in out
-    assert "accuracy: 0.7500 on 20 rows; of the majority class 0.7500" in out
+    assert "accuracy: 0.7500 on 20 training rows; of the majority class 0.7500" in out
 
 
 def test_scoring_is_an_option(run, flowers):

@@ -16,7 +16,7 @@ from likewise.selection._scoring import REGRESSION_SCORINGS, Predicted, Scoring,
 from likewise.selection._split import limit_to_rows
 from likewise.selection._stage import Outcome, best_outcome
 from likewise.selection._verdict import MIN_SPLITS, Nested, judge
-from likewise.tables import Columns, TableModel
+from likewise.tables import Columns, TableModel, row_digests
 
 _MAX_CLASSES = 12  # whose recall is shown
 
@@ -121,10 +121,11 @@ class Selection:
             rows, labels = take(rows, used), labels[used]
         columns = clone(self.columns).set_params(scale=self.settings["scale"]).fit(rows)
         estimator = limit_to_rows(self.family.estimator(self.settings, self.seed), len(labels))
+        X = columns.transform(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            estimator.fit(columns.transform(rows), labels)
-        return TableModel(columns, estimator, target=target)
+            estimator.fit(X, labels)
+        return TableModel(columns, estimator, target=target, training_rows=row_digests(X))
 
     @property
     def task(self) -> str:
