@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli._compare import described, read_for_learners, run
-from likewise.cli._console import Console, UsageError, with_console
+from likewise.cli._console import Console, UsageError, count_of, with_console
 from likewise.cli._options import Budget, Scoring, Seed, Splits, Target, Task, columns_of, seconds
 from likewise.cli._report import report_on
 
@@ -138,7 +138,10 @@ def _fit_triplets(
     columns = columns_of(item_table, **options).set_params(scale="none").fit(item_table.rows)
     query_columns = query_table = None
     P = Q = columns.transform(item_table.rows)
-    console.message(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
+    console.message(
+        f"{item_table.name}: {count_of(len(item_table), 'item')}, "
+        f"{count_of(len(comparisons), 'comparison')}"
+    )
     console.messages("Columns:", columns.sentences_)
     if queries is not None and items is not None:
         query_table = open_table(console, queries, read_options)
