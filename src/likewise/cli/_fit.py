@@ -1,5 +1,6 @@
 """``likewise fit``: learn, save the model, write the report."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -103,6 +104,8 @@ def command(
             n_splits=splits,
             random_state=seed,
         )
+        if forced is not None:
+            selection = replace(selection, given_by="--learner")
         fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
     written = report_on(console, selection, places, fitted, table, [file])
