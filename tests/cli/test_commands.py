@@ -81,7 +81,7 @@ def test_evaluate_warns_of_a_model_that_predicts_one_class(run, rng):
     code, out, _ = run("evaluate", "m.safetensors", "x.csv")
     assert code == 0
     assert "Warning: the model predicts often for every row." in out
-    assert "accuracy: 0.7500 on 20 rows; of the majority class 0.7500" in out
+    assert "accuracy: 0.7500 on 20 training rows; of the majority class 0.7500" in out
 
 
 def test_scoring_is_an_option(run, flowers):
@@ -142,8 +142,8 @@ def test_a_query_can_be_typed(run, flowers):
     assert match["score"] == pytest.approx(0, abs=1e-9)  # itself, or a flower just like it
     code, _, err = run("search", flowers / "ready.safetensors", "--items",
                        flowers / "items.parquet", "--query", '{"weight": 1}')  # fmt: skip
-    assert code == 1
-    assert "the table has no column 'sepal length (cm)'" in err
+    assert code == 2
+    assert "--query has 'weight', which is not a column of the model. Its columns are: sepal" in err
     code, _, err = run("search", flowers / "ready.safetensors", "--items",
                        flowers / "items.parquet", "--query", '{"petal widht": 1}')  # fmt: skip
     assert code == 2

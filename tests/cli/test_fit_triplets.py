@@ -69,6 +69,15 @@ def test_an_id_that_two_items_have_is_refused(run, rng):
     assert "the id 'a' occurs twice in items" in err
 
 
+def test_one_comparison_is_in_the_singular(run, rng):
+    np.save("items.npy", rng.normal(size=(3, 2)))
+    np.save("t.npy", [[0, 1, 2]])
+    given = ("--items", "items.npy", "--triplets", "t.npy")
+    assert "items: 3 items, 1 comparison\n" in run("fit", *given, "--no-report")[2]
+    out = run("evaluate", "model.safetensors", *given)[1]
+    assert out.startswith("1 comparison of 1 query; every query counts equally\n")
+
+
 def test_evaluate_tells_new_items_apart_from_those_that_were_learned_from(run, clicks):
     given = ("--queries", "q.npy", "--items", "p.npy", "--triplets")
     frame = pd.read_parquet("clicks.parquet")

@@ -76,7 +76,10 @@ def test_the_page_has_everything(tmp_path, iris, learned):
     ]
     assert "A Mahalanobis distance was learned from 150 rows in 3 classes." in page
     assert "147 of 150 rows were classified correctly" in page  # rolled by one: three edges
-    assert "the accuracy of the choice, LMNN, is 97.2\u00a0±\u00a01.3\u00a0%" in page
+    assert (
+        "the accuracy of the choice made in each split (LMNN) is 97.2\u00a0±\u00a01.3\u00a0%"
+        in page
+    )
     assert "its inner accuracy, 0.9717, is the best" in page
     assert "Expected accuracy of the choice: 0.9717" in page
     assert "A note of the selection." in page

@@ -93,6 +93,20 @@ def test_rivals_are_compared_only_where_they_are_named(table):
     assert found.family.name == "itml"
 
 
+def test_fewer_splits_than_asked_for_are_said(table):
+    labels = table[1]
+    largest = max(list(labels).count(name) for name in set(labels))
+    found = select(*table, families=FAST[:1], n_splits=500)
+    assert len(found.nested) == largest
+    assert f"Compared in {largest} splits instead of 500: " in " ".join(found.notes)
+    assert "instead of" not in " ".join(select(*table, families=FAST[:1], n_splits=3).notes)
+
+
+def test_a_family_to_choose_from_is_named_as_given(table):
+    found = select(*table, families=FAST[:2], choose_from=[FAST[0].name], n_splits=2)
+    assert ", as given by choose_from (" in found.reason
+
+
 def test_labels_without_meaning_are_not_learned(rng):
     """A choice scored on what it was made on would look better than chance."""
     rows, labels = rng.normal(size=(120, 4)), np.repeat([0, 1], 60)
@@ -262,7 +276,7 @@ def test_rare_classes_are_found_or_that_none_is_found_is_said():
     assert found.nested.mean() > 1 / 3 + 0.05
     assert min(found.recall.values()) > 0
     by_accuracy = select(table.rows, table.labels, families=[blind()], scoring="accuracy")
-    assert by_accuracy.verdict.startswith("Warning: the choice, blind, predicts ok for every")
+    assert by_accuracy.verdict.startswith("Warning: the choice made in each split (blind) pre")
     assert "No model was found that improves on the accuracy of the majority class (83.1" in (
         by_accuracy.verdict
     )

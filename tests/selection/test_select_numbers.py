@@ -43,7 +43,7 @@ def test_numbers_are_compared_by_r2_with_the_mean_ridge_and_mlkr(houses):
     assert by_name["ridge regression"]["mean"] > 0.99
     assert found.chosen == "mlkr"
     assert found.nested.mean() > by_name["Euclidean kNN"]["mean"] + 0.1
-    assert found.verdict.startswith("On 90 held-out rows in 3 splits, the R² of the choice, MLKR,")
+    assert found.verdict.startswith("On 90 held-out rows in 3 splits, the R² of the choice made in")
 
 
 def test_figures_are_those_of_the_held_out_predictions(houses):

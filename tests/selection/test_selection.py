@@ -1,6 +1,7 @@
 """The verdict of a selection, and that every form of it has the same figures."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def verdict(predictions=PREDICTIONS, inner=None, **scores):
 def test_a_significant_gain_has_its_p_value():
     text = verdict(LMNN=LEARNED, Euclid=BASELINE)
     assert text.startswith(
-        "On 3 held-out rows in 3 splits, the accuracy of the choice, LMNN, is 97"
+        "On 3 held-out rows in 3 splits, the accuracy of the choice made in each split (LMNN) is 97"
     )
     assert "a gain of 6.2 points (p = 0.0" in text
 
@@ -35,8 +36,10 @@ def test_fewer_than_three_splits_give_figures_but_no_verdict(n, rows):
     found = selection_of(
         {"LMNN": ("learned", [0.95] * n), "Euclid": ("baseline", [0.9] * n)}, "LMNN", PREDICTIONS
     )
+    made, chosen = ("", "") if n == 1 else (" made in each split", " chosen in each split")
     assert found.verdict == (
-        f"Measured on 3 held-out rows {rows}: accuracy LMNN 95.0\u00a0%, Euclid 90.0\u00a0%. "
+        f"Measured on 3 held-out rows {rows}: accuracy of the choice{made} (LMNN) 95.0\u00a0%, of "
+        f"the best baseline{chosen} (Euclid) 90.0\u00a0%. "
         "Fewer than 3 splits do not show which is better."
     )
     assert [row["deviation"] for row in found.rows] == [None, None]
@@ -59,7 +62,7 @@ def test_the_verdict_is_on_the_choice_and_not_on_the_best_outside():
     """OASIS is luckier on the test rows, but the inner scores chose LMNN."""
     scores = {"LMNN": LEARNED, "OASIS": ("learned", [0.99, 0.99, 1.0]), "Euclid": BASELINE}
     found = selection_of(scores, "LMNN", PREDICTIONS)
-    assert "the choice, LMNN, is 97.2" in found.verdict
+    assert "the choice made in each split (LMNN) is 97.2" in found.verdict
     assert "OASIS" not in found.verdict
 
 
@@ -73,7 +76,8 @@ def test_each_side_is_chosen_by_inner_scores_in_each_split():
     inner = {"Euclid": [0.8, 0.9, 0.8], "cosine": [0.9, 0.8, 0.7]}
     found = selection_of(scores, "LMNN", PREDICTIONS, inner=inner)
     mean = np.mean([0.80, 0.80, 0.95])
-    assert f"Euclid, the best without learning, {100 * mean:.1f}" in found.verdict
+    side = "that of the best baseline chosen in each split (Euclid in 2, cosine in 1)"
+    assert f"{side} {100 * mean:.1f}" in found.verdict
     gaps = np.array([0.16, 0.17, 0.03])
     p = corrected_p_value(gaps, 0.5)
     assert f"(p = {p:.3f})" in found.verdict
@@ -81,7 +85,8 @@ def test_each_side_is_chosen_by_inner_scores_in_each_split():
 
 def test_a_better_reference_is_named_for_those_who_need_predictions_only():
     text = verdict(LMNN=LEARNED, Euclid=BASELINE, SVM=("reference", [0.97, 0.99, 0.99]))
-    assert "If you only need predictions: the accuracy of SVM is 98.3" in text
+    side = "the best reference chosen in each split (SVM)"
+    assert f"If you only need predictions: the accuracy of {side} is 98.3" in text
     assert "If you only need" not in verdict(LMNN=LEARNED, SVM=("reference", [0.5, 0.6, 0.7]))
 
 
@@ -100,12 +105,37 @@ def test_p_values_are_adjusted_for_the_number_of_families():
     assert [by_name[name] for name in ("Euclid", "cosine", "SVM")] == pytest.approx(list(holm(raw)))
 
 
+def test_the_verdict_says_why_it_may_differ_from_the_table():
+    scores = {
+        "LMNN": LEARNED,
+        "Euclid": BASELINE,
+        "cosine": ("baseline", [0.88, 0.93, 0.91]),
+        "SVM": ("reference", [0.95, 0.99, 0.96]),
+    }
+    reason = "Choices in each split are made by inner scores, so these figures need not be those"
+    assert verdict(**scores).endswith(
+        f"{reason} of one row of the table; p-values are adjusted for 2 comparisons here, and for "
+        "3 in the table."
+    )
+    alone = {"LMNN": LEARNED, "Euclid": BASELINE}  # one difference in both
+    assert verdict(**alone).endswith(f"{reason} of one row of the table.")
+
+
+def test_a_family_that_was_given_is_not_called_the_best():
+    found = selection_of({"LMNN": LEARNED, "Euclid": BASELINE}, "Euclid", PREDICTIONS)
+    found = replace(found, given_by="--learner")
+    assert found.reason == (
+        "Chosen: Euclid, as given by --learner (scale none); its inner accuracy is 0.9100."
+    )
+
+
 def test_a_choice_of_one_class_is_never_recommended_silently():
     constant = (["a", "b", "a"], ["a", "a", "a"])
     scores = {"LMNN": LEARNED, "majority class": ("baseline", [0.83, 0.84, 0.83])}
     found = selection_of(scores, "LMNN", constant)
     assert found.verdict.startswith(
-        "Warning: the choice, LMNN, predicts a for every held-out row and recognizes no other class"
+        "Warning: the choice made in each split (LMNN) predicts a for every held-out row and "
+        "recognizes no other class"
     )
     assert found.recall == {"a": 1.0, "b": 0.0}
     assert "Warning" not in selection_of(scores, "LMNN", PREDICTIONS).verdict
@@ -128,7 +158,8 @@ def test_a_lower_loss_is_better():
     scores = {"LMNN": ("learned", [0.2, 0.25, 0.3]), "Euclid": ("baseline", [1.2, 1.5, 1.3])}
     found = selection_of(scores, "LMNN", PREDICTIONS, scoring="log_loss")
     assert [row["name"] for row in found.rows] == ["LMNN", "Euclid"]
-    assert "the log loss of the choice, LMNN, is 0.250\u00a0±\u00a00.050" in found.verdict
+    side = "the log loss of the choice made in each split (LMNN)"
+    assert f"{side} is 0.250\u00a0±\u00a00.050" in found.verdict
     assert "a gain of 1.083" in found.verdict
     assert found.comparison.best == "LMNN"
     assert found.comparison.scoring == "neg_log_loss"

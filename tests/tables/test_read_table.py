@@ -81,7 +81,7 @@ def test_rows_without_a_label_are_left_out_and_that_is_said(tmp_path):
     (tmp_path / "x.csv").write_text("a,c\n1,u\n2,\n3,v\n")
     table = read_table(tmp_path / "x.csv", target="c")
     assert table.rows.column("a").to_pylist() == [1, 3]
-    assert table.notes == ("1 rows have no c and are left out.",)
+    assert table.notes == ("1 row has no c and is left out.",)
 
 
 def test_pictures_beside_the_table_are_found(tmp_path):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import likewise as lw
-from likewise.tables import Columns, TableModel
+from likewise.tables import Columns, TableModel, row_digests
 
 
 @pytest.fixture
@@ -133,3 +133,43 @@ def test_its_parts_are_checked(model):
         TableModel(model.columns, model.estimator, "id")
     with pytest.raises(TypeError, match="estimator must be an estimator or a similarity"):
         TableModel(model.columns, 3)
+
+
+@pytest.mark.parametrize("max_words", [20, 5000])  # dense, sparse
+def test_training_rows_are_recognized_in_any_part_of_a_table(rng, max_words):
+    words = [f"w{i}" for i in range(3000)]
+    frame = pd.DataFrame(
+        {
+            "price": np.where(rng.random(80) < 0.1, np.nan, rng.normal(size=80) * 1e6),
+            "kind": rng.choice(["boot", "shoe"], 80),
+            "text": [" ".join(rng.choice(words, 60)) for _ in range(80)],
+            "made": pd.date_range("2024-01-01", periods=80, freq="31h"),
+        }
+    )
+    columns = Columns(text=["text"], max_words=max_words).fit(frame[:50])
+    model = TableModel(
+        columns,
+        lw.SimilarityClassifier(similarity="cosine"),
+        training_rows=row_digests(columns.transform(frame[:50])),
+    )
+    order = rng.permutation(80)
+    for part in (order[:7], order[7:]):
+        np.testing.assert_array_equal(model.is_training_row(frame.iloc[part]), part < 50)
+
+
+def test_digests_are_checked(model):
+    with pytest.raises(TypeError, match="training_rows must be a 1-D array of uint64"):
+        TableModel(model.columns, model.estimator, training_rows=np.arange(3.0))
+
+
+def test_rows_are_left_out_of_their_own_predictions_where_votes_decide(model, wines):
+    frame, labels = wines
+    left_out = model.predict_left_out(frame[::-1])
+    ids = model.estimator.kneighbors().ids[::-1]
+    for row in range(len(frame)):
+        names, counts = np.unique(labels[ids[row]], return_counts=True)
+        assert left_out[row] in names[counts == counts.max()]
+    model.estimator.set_params(rule="symmetric")
+    assert model.predict_left_out(frame) is None
+    with pytest.raises(ValueError, match="X is None, which stands for the training rows"):
+        model.estimator.predict(None)

@@ -105,7 +105,13 @@ class NeighborPredictor(BaseEstimator):
     def _by_neighbors(
         self, X: Any, function: Callable[..., np.ndarray], *arguments: Any
     ) -> np.ndarray:
-        """Return ``function(matches, *arguments)`` for the nearest training rows of each row."""
+        """Return ``function(matches, *arguments)`` for the nearest training rows of each row.
+
+        Without X, for the training rows, each without itself.
+        """
+        if X is None:
+            k = min(self.n_neighbors, self._n_items() - 1)
+            return function(self.kneighbors(n_neighbors=k), *arguments)
         rows, k = self._check_rows(X), self.n_neighbors
         backend = self._backend()
         if backend is None:
@@ -117,6 +123,11 @@ class NeighborPredictor(BaseEstimator):
 
     def _by_rows(self, X: Any, function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
         """Return ``function(rows, self, *arguments)``, by blocks if a backend runs it."""
+        if X is None:
+            raise ValueError(
+                "X is None, which stands for the training rows, each without itself; only votes "
+                "and means of the nearest rows are made without a row."
+            )
         rows = self._check_rows(X)
         backend = self._backend()
         if backend is None:

@@ -139,7 +139,10 @@ class SimilarityRegressor(RegressorMixin, NeighborPredictor):
 
         Parameters
         ----------
-        X : as in `fit`
+        X : as in `fit`, or None
+            None stands for the training rows, each without itself, unless `weights` is
+            ``"kernel"``. The similarity has learned from all of them: these predictions are not a
+            test.
 
         Returns
         -------

@@ -215,7 +215,9 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
 
         Parameters
         ----------
-        X : as in `fit`
+        X : as in `fit`, or None
+            None stands for the training rows, each without itself, under the majority rule. The
+            similarity has learned from all of them: these predictions are not a test.
         """
         if self._calibration() is not None:
             return np.asarray(self.classes_)[self.predict_proba(X).argmax(axis=1)]

@@ -123,8 +123,15 @@ def described(table: Any, columns: Any) -> dict[str, Any]:
     return {
         "table": table.name,
         "reading": list(table.reading),
-        "columns": [*table.notes, *columns.sentences_],
+        "columns": _sentences(table, columns),
     }
+
+
+def _sentences(table: Any, columns: Any) -> list[str]:
+    """Return the rows that are left out, how columns are encoded, and a warning of repeated ids."""
+    from likewise.cli._inputs import repeated_ids
+
+    return [*table.notes, *columns.sentences_, *repeated_ids(table, columns.id_)]
 
 
 def run(console: Console, table: Any, columns: Any, families: list[Any], **options: Any) -> Any:
@@ -143,7 +150,7 @@ def run(console: Console, table: Any, columns: Any, families: list[Any], **optio
             "--task classification takes them for classes"
         )
     console.message(f"{table.name}: {len(table)} rows, {what}")
-    console.messages("Columns:", [*table.notes, *columns.sentences_])
+    console.messages("Columns:", _sentences(table, columns))
     return select(
         table.rows,
         table.labels,

@@ -53,6 +53,11 @@ class Console:
                 sys.stdout.write(f"{part}\n")
 
 
+def count_of(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: "1 row", "2 rows"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {plural or noun + 's'}"
+
+
 def _rich_table(table: Any) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console as RichConsole

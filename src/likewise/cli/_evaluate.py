@@ -1,10 +1,11 @@
 """``likewise evaluate``: measure a model on unseen rows."""
 
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
-from likewise.cli._console import Console, UsageError, with_console
+from likewise.cli._console import Console, UsageError, count_of, with_console
 from likewise.cli._options import Target
 
 _MAX_SEARCHED = 2000  # rows of the retrieval figures
@@ -29,7 +30,11 @@ def command(
         typer.Option(help="The training comparisons: evaluate new items separately."),
     ] = None,
 ) -> None:
-    """Measure a model on unseen rows: accuracy by class and retrieval, or errors of numbers."""
+    """Measure a model on unseen rows: accuracy by class and retrieval, or errors of numbers.
+
+    Rows that the model was fitted to are left out; if no others are left, the figures are called
+    those of training rows, and say nothing about new rows.
+    """
     if trained_on is not None and triplets is None:
         raise UsageError("--trained-on needs --triplets, which is not given.")
     if triplets is not None and items is not None:
@@ -53,33 +58,107 @@ def _evaluate_labels(
     width = None if opened.columns.columns_ else opened.columns.n_features_in_
     task = "regression" if is_regressor(opened.estimator) else "classification"
     table = labeled_table(console, file, target, read_options, width, opened.target, task)
-    console.message(f"{table.name}: {len(table)} rows")
+    console.message(f"{table.name}: {count_of(len(table), 'row')}")
+    table, origin = _without_training_rows(opened, table)
     n_missing = opened.columns.n_missing(table.rows)
-    filled = [f"{n_missing} missing cells are imputed as in fitting."] if n_missing else []
-    console.messages("Columns:", [*table.notes, *filled])
+    is_or_are = "is" if n_missing == 1 else "are"
+    filled = [f"{count_of(n_missing, 'missing cell')} {is_or_are} imputed as in fitting."]
+    console.messages("Columns:", [*table.notes, *(filled if n_missing else [])])
+    predicted = None
+    if origin.measured_on == "training rows":
+        predicted = opened.predict_left_out(table.rows)
+        origin = origin.with_predictions(left_out=predicted is not None)
+    predicted = opened.predict(table.rows) if predicted is None else predicted
     if task == "regression":
-        _show_numbers(console, table, opened.predict(table.rows))
+        _show_numbers(console, table, predicted, origin)
         return
-    # 1 in one file may be "1" in another
-    labels, predicted = table.labels, opened.predict(table.rows)
+    labels = table.labels  # 1 in one file may be "1" in another
     if labels.dtype.kind != predicted.dtype.kind:
         labels, predicted = labels.astype(str), predicted.astype(str)
     measured = _measures(opened, table.rows, labels, predicted)
     console.result(
-        {"table": table.name, "rows": len(table), **measured},
+        {"table": table.name, "rows": len(table), **origin.as_json(), **measured},
+        *origin.lines(),
         _by_class(measured["classes"]),
-        f"accuracy: {measured['accuracy']:.4f} on {len(table)} rows; of the majority class "
+        f"accuracy: {measured['accuracy']:.4f} on {origin.rows(len(table))}; of the majority class "
         f"{measured['majority_accuracy']:.4f}",
-        f"balanced accuracy: {measured['balanced_accuracy']:.4f}",
+        f"balanced accuracy: {measured['balanced_accuracy']:.4f} on {origin.rows(len(table))}",
         *_constant_lines(measured),
-        *_retrieval_lines(measured),
+        *_retrieval_lines(measured, origin),
     )
 
 
-def _show_numbers(console: Console, table: Any, predicted: Any) -> None:
+@dataclass(frozen=True)
+class _Origin:
+    """Whether the rows that are measured are new to the model.
+
+    Attributes
+    ----------
+    measured_on : {"new rows", "training rows", "unknown rows"}
+    n_training_rows : int or None
+        Number of rows of the file that the model was fitted to; None if that is unknown.
+    note : str or None
+        The sentence to print with the figures.
+    """
+
+    measured_on: str
+    n_training_rows: int | None
+    note: str | None
+
+    def rows(self, n: int) -> str:
+        """Return a number of rows as text, which names training rows."""
+        return count_of(n, "training row" if self.measured_on == "training rows" else "row")
+
+    def with_predictions(self, *, left_out: bool) -> "_Origin":
+        """Return the origin with a sentence on whether each row was predicted without itself."""
+        how = "without itself" if left_out else "with itself"
+        return replace(self, note=f"{self.note} Each is predicted {how} among the training rows.")
+
+    def lines(self) -> list[str]:
+        """Return the lines to print before the figures."""
+        return [] if self.note is None else [self.note]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the origin as JSON values."""
+        return {
+            "measured_on": self.measured_on,
+            "training_rows": self.n_training_rows,
+            "note": self.note,
+        }
+
+
+def _without_training_rows(opened: Any, table: Any) -> tuple[Any, _Origin]:
+    """Return the rows of a table that the model was not fitted to; all rows if there are none."""
+    from likewise._validation import take
+
+    known = opened.is_training_row(table.rows)
+    if known is None:
+        note = (
+            "The model does not record its training rows: if these rows are among them, this says "
+            "nothing about new rows."
+        )
+        return table, _Origin("unknown rows", None, note)
+    n, n_known = len(table), int(known.sum())
+    if n_known == 0:
+        return table, _Origin("new rows", 0, None)
+    which = f"{n_known} of {n} rows" if n > 1 else "the only row"
+    verb = "equals a row" if n_known == 1 else "equal rows"
+    what = f"{which} of {table.name} {verb} that the model was fitted to"
+    if n_known == n:
+        note = f"Warning: training rows: this says nothing about new rows ({what})."
+        return table, _Origin("training rows", n_known, note)
+    left_out = "is left out" if n_known == 1 else "are left out"
+    kept = (~known).nonzero()[0]
+    fewer = replace(table, rows=take(table.rows, kept), labels=table.labels[kept])
+    return fewer, _Origin("new rows", n_known, f"{what} and {left_out}.")
+
+
+def _show_numbers(console: Console, table: Any, predicted: Any, origin: _Origin) -> None:
     """Print the errors of predicted numbers, beside those of the mean of the table."""
     import numpy as np
     from sklearn.metrics import mean_absolute_error, r2_score
+
+    from likewise.selection import replace_nan
 
     truth = table.labels
     constant = np.full(len(truth), truth.mean())
@@ -89,9 +168,11 @@ def _show_numbers(console: Console, table: Any, predicted: Any) -> None:
         "mean_absolute_error_of_mean": float(mean_absolute_error(truth, constant)),
     }
     console.result(
-        {"table": table.name, "rows": len(table), **measured},
-        f"R²: {measured['r2']:.4f} on {len(table)} rows",
-        f"mean absolute error: {measured['mean_absolute_error']:.5g}; of the mean value "
+        replace_nan({"table": table.name, "rows": len(table), **origin.as_json(), **measured}),
+        *origin.lines(),
+        f"R²: {measured['r2']:.4f} on {origin.rows(len(table))}",
+        f"mean absolute error: {measured['mean_absolute_error']:.5g} on "
+        f"{origin.rows(len(table))}; of the mean value "
         f"{measured['mean_absolute_error_of_mean']:.5g}",
     )
 
@@ -127,32 +208,37 @@ def _evaluate_triplets(
         trained_on=seen,
     )
     overall = outcomes["overall"]
+    note = None
+    if seen is None:
+        note = (
+            "These figures are valid for new queries and items only if the model was not trained "
+            "on these comparisons: --trained-on separates seen from new items."
+        )
     has_start = Q.shape[1] == P.shape[1]
     right_order = {"after": overall.learned, **({"before": overall.start} if has_start else {})}
     console.result(
         replace_nan(
             {
                 "comparisons": len(comparisons),
+                "note": note,
                 "right_order": right_order,
                 **{kind: outcome._asdict() for kind, outcome in outcomes.items()},
             }
         ),
-        f"{len(comparisons)} comparisons of {overall.n} queries; every query counts equally",
+        f"{count_of(len(comparisons), 'comparison')} of {count_of(overall.n, 'query', 'queries')}; "
+        "every query counts equally",
         *(
             f"in the right order {when} learning: {share:.4f}"
             for when, share in sorted(right_order.items(), reverse=True)
         ),
         *(
-            f"on {kind} items: {learned:.4f}, before {start:.4f} ({n} queries)"
+            f"on {kind} items: {learned:.4f}, before {start:.4f} "
+            f"({count_of(n, 'query', 'queries')})"
             for kind, (start, learned, _, n) in outcomes.items()
             if kind != "overall" and n
         ),
+        *([] if note is None else [note]),
     )
-    if trained_on is None:
-        console.message(
-            "These figures are valid for new queries and items only if the model was not trained "
-            "on these comparisons: --trained-on separates seen from new items."
-        )
 
 
 def _measures(opened: Any, rows: Any, labels: Any, predicted: Any) -> dict[str, Any]:
@@ -225,10 +311,10 @@ def _constant_lines(measured: dict[str, Any]) -> list[str]:
     return [f"Warning: the model predicts {predicted[0]} for every row."]
 
 
-def _retrieval_lines(measured: dict[str, Any]) -> list[str]:
+def _retrieval_lines(measured: dict[str, Any], origin: _Origin) -> list[str]:
     retrieval = measured.get("retrieval", {})
     return [
-        f"retrieval among {retrieval['rows']} rows {name} learning: "
+        f"retrieval among {origin.rows(retrieval['rows'])} {name} learning: "
         + ", ".join(f"{measure} {value:.3f}" for measure, value in retrieval[name].items())
         for name in ("before", "after")
         if name in retrieval

@@ -1,12 +1,13 @@
 """``likewise fit``: learn, save the model, write the report."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from likewise.cli._compare import described, read_for_learners, run
-from likewise.cli._console import Console, UsageError, with_console
+from likewise.cli._console import Console, UsageError, count_of, with_console
 from likewise.cli._options import (
     Budget,
     Scoring,
@@ -114,6 +115,8 @@ def command(
             n_splits=splits,
             random_state=seed,
         )
+        if forced is not None:
+            selection = replace(selection, given_by="--learner")
         fitted = selection.fit(table.rows, table.labels, target=table.target)
     fitted.save(model)
     written = report_on(console, selection, places, fitted, table, [file])
@@ -149,7 +152,10 @@ def _fit_triplets(
     fit_columns(columns, item_table.rows)
     query_columns = query_table = None
     P = Q = columns.transform(item_table.rows)
-    console.message(f"{item_table.name}: {len(item_table)} items, {len(comparisons)} comparisons")
+    console.message(
+        f"{item_table.name}: {count_of(len(item_table), 'item')}, "
+        f"{count_of(len(comparisons), 'comparison')}"
+    )
     console.messages("Columns:", columns.sentences_)
     if queries is not None and items is not None:
         query_table = open_table(console, queries, read_options)

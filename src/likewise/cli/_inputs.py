@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,14 @@ def unknown_column(option: str, name: str, table: str, columns: Any) -> UsageErr
     """Return the error for an unknown column, with the nearest name."""
     columns = list(columns)
     hint = did_you_mean(name, columns, cutoff=0.5)
-    listed = ", ".join(columns[:_LISTED]) + (" ..." if len(columns) > _LISTED else "")
     return UsageError(
         f"{option} names {name!r}, but {table} has no such column.{hint} "
-        f"It has: {listed or 'none'}."
+        f"It has: {_listed(columns) or 'none'}."
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_LISTED]) + (" ..." if len(names) > _LISTED else "")
 
 
 def open_table(console: Console, source: str, options: Any, n_features: int | None = None) -> Any:
@@ -56,9 +60,9 @@ def labeled_table(
         target = default_target
     if target is None:
         if table.labels is None:
-            listed = ", ".join(columns[:_LISTED]) + (" ..." if len(columns) > _LISTED else "")
             raise UsageError(
-                f"--target is needed, the column of the labels. The columns are: {listed}."
+                "--target is needed, the column of the labels. "
+                f"The columns are: {_listed(columns)}."
             )
         target = table.target
     if target not in columns and target != table.target:
@@ -132,25 +136,40 @@ def ids_of(table: Any, id_column: str | None) -> list[Any]:
     return [i if isinstance(i, str | numbers.Integral) else str(i) for i in ids]
 
 
-def find_row(table: Any, id_column: str | None, text: str) -> int:
-    """Return the row number of "row 17", "id A12" or "17"."""
+def find_row(table: Any, id_column: str | None, text: str, hint: str = "") -> int:
+    """Return the row number of "row 17", "id A12" or "17"; other text is refused with the hint."""
     word, _, rest = text.partition(" ")
-    ids = None
-    if id_column is not None and id_column in table.rows.column_names:
-        ids = [str(value) for value in table.rows.column(id_column).to_pylist()]
+    ids = _id_texts(table, id_column)
     if word == "id" or (ids is not None and text in ids):
         name = rest if word == "id" else text
         if ids is None:
             raise UsageError(f"{text!r} is an id, but {table.name} has no id column.")
         if name not in ids:
             raise UsageError(f"{table.name} has no row with id {name!r}.{did_you_mean(name, ids)}")
+        if (n := ids.count(name)) > 1:
+            raise UsageError(
+                f"{n} rows of {table.name} have the id {name!r}: name one by its number, such as "
+                f'"row {ids.index(name)}".'
+            )
         return ids.index(name)
     number = rest if word == "row" else text
     if not re.fullmatch(r"\d+", number):
-        raise UsageError(f'{text!r} is not a row: write "row 17", "id A12" or a number.')
+        raise UsageError(f'{text!r} is not a row: write "row 17", "id A12" or a number.{hint}')
     if int(number) >= len(table):
         raise UsageError(f"there is no row {number}: {table.name} has {len(table)} rows, from 0.")
     return int(number)
+
+
+def names_row(table: Any, id_column: str | None, text: str) -> bool:
+    """Return whether a text is "row 17" or an id of the table."""
+    ids = _id_texts(table, id_column) or []
+    return bool(re.fullmatch(r"row \d+", text)) or text in ids or text.removeprefix("id ") in ids
+
+
+def _id_texts(table: Any, id_column: str | None) -> list[str] | None:
+    if id_column is None or id_column not in getattr(table.rows, "column_names", []):
+        return None
+    return [str(value) for value in table.rows.column(id_column).to_pylist()]
 
 
 def shown_columns(opened: Any, table: Any) -> list[str]:
@@ -177,8 +196,11 @@ def row_of(table: Any, row: int) -> Any:
     return table.rows.slice(row, 1) if hasattr(table.rows, "slice") else table.rows[row : row + 1]
 
 
-def typed_row(columns: Any, text: str) -> Any:
-    """Return a table of one row from JSON, or from text for a single text column."""
+def typed_row(columns: Any, text: str, target: str | None = None) -> Any:
+    """Return a table of one row from JSON, or from text for a single text column.
+
+    Columns of the JSON that the model does not know are refused; the id and the target are known.
+    """
     import pyarrow
 
     if text.lstrip().startswith("{"):
@@ -187,19 +209,45 @@ def typed_row(columns: Any, text: str) -> Any:
             row = pyarrow.table({key: [value] for key, value in values.items()})
         except (ValueError, AttributeError) as error:
             raise UsageError(f"--query is not a JSON object: {error}.") from error
-        known = [*columns.columns_, *([columns.id_] if columns.id_ else [])]
         for key in values:
-            if key not in known and (hint := did_you_mean(key, columns.columns_)):
-                raise UsageError(f"--query has {key!r}, which is not a column of the model.{hint}")
+            if key not in (*columns.columns_, columns.id_, target):
+                hint = did_you_mean(key, columns.columns_)
+                raise UsageError(
+                    f"--query has {key!r}, which is not a column of the model.{hint} "
+                    f"Its columns are: {_listed(columns.columns_)}."
+                )
         return row
     name = columns.text_column
     return None if name is None else pyarrow.table({name: [text]})
+
+
+def text_hint(columns: Any, text: str) -> str:
+    """Return a sentence on how a text is searched for; empty for a model without text columns."""
+    name = next((name for name, kind in columns.sources() if kind == "text"), None)
+    if name is None:
+        return ""
+    return (
+        f" To search for a text, name its column: '{json.dumps({name: text}, ensure_ascii=False)}'."
+    )
+
+
+def repeated_ids(table: Any, id_column: str | None) -> list[str]:
+    """Return a warning if several rows have the same id."""
+    counts = Counter(_id_texts(table, id_column) or [])
+    repeated = {name: n for name, n in counts.items() if n > 1}
+    if not repeated:
+        return []
+    name, n = next(iter(repeated.items()))
+    if len(repeated) == 1:
+        what = f"{n} rows have the id {name!r}"
+    else:
+        what = f"{len(repeated)} ids occur in several rows, such as {name!r} in {n}"
+    return [f"Warning: {what}; search and explain need row numbers for them."]
 
 
 def imputed_columns(console: Console, columns: Any, row: Any, what: str) -> list[str]:
     """Return the columns of a row that are imputed, and print them."""
     names: list[str] = columns.missing_columns(row)
     if names:
-        listed = ", ".join(names[:_LISTED]) + (" ..." if len(names) > _LISTED else "")
-        console.message(f"{what} has no {listed}: imputed as in fitting.")
+        console.message(f"{what} has no {_listed(names)}: imputed as in fitting.")
     return names

@@ -27,10 +27,12 @@ def command(
         fields_of,
         find_row,
         imputed_columns,
+        names_row,
         open_model,
         open_table,
         row_of,
         shown_columns,
+        text_hint,
         typed_row,
     )
 
@@ -38,9 +40,11 @@ def command(
     opened = open_model(model, table.rows)
     source = table if queries is None else open_table(console, queries, read_options)
     columns = opened.query_columns or opened.columns
-    query_row, own_row = typed_row(columns, query), None
+    query_row = own_row = None
+    if not names_row(source, columns.id_, query):
+        query_row = typed_row(columns, query, opened.target)
     if query_row is None:
-        row = find_row(source, columns.id_, query)
+        row = find_row(source, columns.id_, query, text_hint(columns, query))
         query_row = row_of(source, row)
         if queries is None:
             if opened.query_columns is not None:

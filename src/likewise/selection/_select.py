@@ -150,12 +150,16 @@ def select(
         halving.run()
         if not halving.stages:
             raise KeyboardInterrupt("interrupted before any family that may be chosen was scored")
-    return _conclude(halving, selectable, columns, time, notes, interrupted=work.interrupted)
+    found = _conclude(
+        halving, selectable, n_splits, columns, time, notes, interrupted=work.interrupted
+    )
+    return replace(found, given_by="choose_from") if len(named) == 1 else found
 
 
 def _conclude(
     halving: Halving,
     selectable: Sequence[str],
+    n_splits: int,
     columns: Columns,
     time: Budget,
     notes: list[str],
@@ -165,6 +169,12 @@ def _conclude(
     """Return the selection that the stages lead to."""
     problem, last = halving.problem, halving.stages[-1]
     finalists = last.outcomes
+    if len(last.splits) < n_splits:
+        splits = "1 split" if len(last.splits) == 1 else f"{len(last.splits)} splits"
+        notes.append(
+            f"Compared in {splits} instead of {n_splits}: no class or range of the target has "
+            "enough rows for more."
+        )
     reached = {outcome.family.name: stage for stage in halving.stages for outcome in stage.outcomes}
     eliminated = [
         outcome

@@ -16,7 +16,7 @@ from likewise.selection._scoring import REGRESSION_SCORINGS, Predicted, Scoring,
 from likewise.selection._split import limit_to_rows
 from likewise.selection._stage import Outcome, best_outcome
 from likewise.selection._verdict import MIN_SPLITS, Nested, judge
-from likewise.tables import Columns, TableModel
+from likewise.tables import Columns, TableModel, row_digests
 
 _MAX_CLASSES = 12  # whose recall is shown
 
@@ -59,6 +59,8 @@ class Selection:
         Number of rows in the last stage.
     n_fit_rows : int or None
         Number of rows that can be fitted within the budget; None for all.
+    given_by : str or None
+        The argument or option that named the only family to choose from.
     """
 
     rows: list[dict[str, Any]]
@@ -74,6 +76,7 @@ class Selection:
     seed: int
     n_rows: int
     n_fit_rows: int | None = None
+    given_by: str | None = None
 
     @property
     def chosen(self) -> str:
@@ -94,9 +97,16 @@ class Selection:
     def reason(self) -> str:
         """Why the choice was chosen, in a sentence."""
         inner = self.scoring.cell(next(row["inner"] for row in self.rows if row["chosen"]))
+        chosen = f"Chosen: {self.family.title}"
+        settings = describe_settings(self.settings)
+        if self.given_by is not None:
+            return (
+                f"{chosen}, as given by {self.given_by} ({settings}); its inner "
+                f"{self.scoring.title} is {inner}."
+            )
         return (
-            f"Chosen: {self.family.title} ({describe_settings(self.settings)}); its "
-            f"inner {self.scoring.title}, {inner}, is the best of those that may be chosen."
+            f"{chosen} ({settings}); its inner {self.scoring.title}, {inner}, is the best of those "
+            "that may be chosen."
         )
 
     def fit(
@@ -121,10 +131,11 @@ class Selection:
             rows, labels = take(rows, used), labels[used]
         columns = clone(self.columns).set_params(scale=self.settings["scale"]).fit(rows)
         estimator = limit_to_rows(self.family.estimator(self.settings, self.seed), len(labels))
+        X = columns.transform(rows)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            estimator.fit(columns.transform(rows), labels)
-        return TableModel(columns, estimator, target=target)
+            estimator.fit(X, labels)
+        return TableModel(columns, estimator, target=target, training_rows=row_digests(X))
 
     @property
     def task(self) -> str:

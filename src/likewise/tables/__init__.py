@@ -1,7 +1,7 @@
 """Tables: files, columns of any kind, and models that take tables."""
 
 from likewise.tables._columns import Columns
-from likewise.tables._duplicates import row_groups
+from likewise.tables._duplicates import row_digests, row_groups
 from likewise.tables._frame import as_frame
 from likewise.tables._model import TableModel
 from likewise.tables._read import Table, check_source, read_table
@@ -18,6 +18,7 @@ __all__ = [
     "check_written",
     "infer_task",
     "read_table",
+    "row_digests",
     "row_groups",
     "target_values",
     "write_table",

@@ -1,6 +1,7 @@
-"""Rows that occur more than once in a table."""
+"""Rows that occur more than once, in a table or in two."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,36 @@ def row_groups(rows: Any, ignore: Iterable[str] = ()) -> np.ndarray:
     array([0, 1, 0, 1])
     """
     if is_sparse(rows):
-        return _sparse_groups(rows)
+        return _numbered(_sparse_keys(rows))
     return frame_groups(as_frame(rows), ignore)
+
+
+def row_digests(X: Any) -> np.ndarray:
+    """Return a digest of each row of numbers, by which equal rows of two tables are found.
+
+    Rows that differ have different digests, but for a chance of 2⁻⁶⁴.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n_rows, n_features)
+        Such as `Columns.transform` returns it.
+
+    Returns
+    -------
+    digests : uint64 array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> known = row_digests(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> np.isin(row_digests(np.array([[3.0, 4.0], [5.0, 6.0]])), known)
+    array([ True, False])
+    """
+    if is_sparse(X):
+        keys: Iterable[bytes] = (indices + data for indices, data in _sparse_keys(X))
+    else:
+        keys = (row.tobytes() for row in np.asarray(X, dtype=np.float64) + 0.0)  # -0.0 equals 0.0
+    digests = b"".join(blake2b(key, digest_size=8).digest() for key in keys)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def frame_groups(frame: Frame, ignore: Iterable[str] = ()) -> np.ndarray:
@@ -46,12 +75,14 @@ def frame_groups(frame: Frame, ignore: Iterable[str] = ()) -> np.ndarray:
     return _numbered(row.tobytes() for row in table)
 
 
-def _sparse_groups(rows: Any) -> np.ndarray:
+def _sparse_keys(rows: Any) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the columns and the numbers of each row, as bytes."""
     rows = rows.tocsr().copy()
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    parts = [slice(*ends) for ends in zip(rows.indptr, rows.indptr[1:], strict=False)]
-    return _numbered((rows.indices[part].tobytes(), rows.data[part].tobytes()) for part in parts)
+    indices, data = rows.indices.astype(np.int64), rows.data.astype(np.float64)
+    for start, end in zip(rows.indptr, rows.indptr[1:], strict=False):
+        yield indices[start:end].tobytes(), data[start:end].tobytes()
 
 
 def _codes(frame: Frame, name: str) -> np.ndarray:

@@ -1,14 +1,18 @@
 """A model that takes tables: columns and an estimator on their numbers."""
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from likewise import _files
+from likewise._validation import is_sparse
+from likewise.classifiers import SimilarityClassifier, SimilarityRegressor
 from likewise.similarities import Explanation, Matches, Similarity
 from likewise.tables._columns import Columns
+from likewise.tables._duplicates import row_digests
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,6 +30,8 @@ class TableModel:
         Encoding of queries, where they differ from the items.
     target : str or None
         Name of the column of the labels.
+    training_rows : uint64 array or None
+        Digests of the encoded rows that the estimator was fitted to (`row_digests`).
 
     Examples
     --------
@@ -44,6 +50,7 @@ class TableModel:
     estimator: Any
     query_columns: Columns | None = None
     target: str | None = None
+    training_rows: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for name in ("columns", "query_columns"):
@@ -53,6 +60,14 @@ class TableModel:
         if not hasattr(self.estimator, "fit") and not isinstance(self.estimator, Similarity):
             raise TypeError(
                 f"estimator must be an estimator or a similarity, but {self.estimator!r} was given."
+            )
+        digests = self.training_rows
+        if digests is not None and (
+            not isinstance(digests, np.ndarray) or digests.dtype != np.uint64 or digests.ndim != 1
+        ):
+            raise TypeError(
+                f"training_rows must be a 1-D array of uint64, as row_digests returns it, but "
+                f"{digests!r:.100} was given."
             )
 
     @property
@@ -97,6 +112,61 @@ class TableModel:
             )
         probabilities: np.ndarray = self.estimator.predict_proba(self.transform(rows))
         return probabilities
+
+    def is_training_row(self, rows: Any) -> np.ndarray | None:
+        """Return whether each row equals one that the estimator was fitted to.
+
+        Rows are equal if they are encoded to the same numbers: ids and other columns that the model
+        does not use may differ.
+
+        Returns
+        -------
+        bool array of shape (n_rows,), or None
+            None if the model has neither `training_rows` nor an estimator that keeps its rows.
+        """
+        known = self.training_rows
+        if known is None:
+            known = self._item_digests()
+        return None if known is None else np.isin(row_digests(self.transform(rows)), known)
+
+    def predict_left_out(self, rows: Any) -> np.ndarray | None:
+        """Return predictions for training rows, each without itself among the nearest rows.
+
+        The similarity has learned from these rows too: the predictions are not a test.
+
+        Parameters
+        ----------
+        rows : training rows (`is_training_row`), in any order
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), or None
+            None if the estimator does not predict by votes or means of the nearest rows.
+        """
+        known = self._item_digests()
+        by_votes = getattr(self.estimator, "rule", "majority") == "majority"
+        if known is None or not by_votes or self.estimator.weights == "kernel":
+            return None
+        if self.estimator.similarity_ is None or len(known) < 2:
+            return None
+        places: dict[int, list[int]] = {}
+        for place, digest in enumerate(known.tolist()):
+            places.setdefault(digest, []).append(place)
+        numbers, n_used = [], Counter[int]()
+        for digest in row_digests(self.transform(rows)).tolist():
+            copies = places[digest]
+            numbers.append(copies[min(n_used[digest], len(copies) - 1)])
+            n_used[digest] += 1
+        predicted: np.ndarray = self.estimator.predict(None)
+        return predicted[numbers]
+
+    def _item_digests(self) -> np.ndarray | None:
+        """Return the digests of the rows that the estimator keeps; None if it keeps none."""
+        if not isinstance(self.estimator, SimilarityClassifier | SimilarityRegressor):
+            return None
+        items = self.estimator.items_
+        is_matrix = is_sparse(items) or (isinstance(items, np.ndarray) and items.ndim == 2)
+        return row_digests(items) if is_matrix else None
 
     @property
     def classes_(self) -> np.ndarray:

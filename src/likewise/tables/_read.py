@@ -76,7 +76,11 @@ class Table:
         rows, notes = self.rows.drop_columns([target]), self.notes
         if not labeled.all():
             rows = rows.filter(labeled)
-            notes = (*notes, f"{int((~labeled).sum())} rows have no {target} and are left out.")
+            n = int((~labeled).sum())
+            what = (
+                f"1 row has no {target} and is" if n == 1 else f"{n} rows have no {target} and are"
+            )
+            notes = (*notes, f"{what} left out.")
         labels = target_values(
             [value for value, kept in zip(values, labeled, strict=True) if kept], target, task
         )
