@@ -108,4 +108,8 @@ def command(
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
-    serve(settings, lambda address: console.result({"address": address}, f"serving at {address}"))
+    serve(
+        settings,
+        lambda address: console.result({"address": address}, f"serving at {address}"),
+        console.message,
+    )
