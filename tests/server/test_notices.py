@@ -108,3 +108,20 @@ def test_the_description_of_a_vector_tells_encoded_rows(model):
     app.state.likewise.service.stop()
     for name in ("SearchRequest", "QueryValue", "NewItem"):
         assert "an encoded row" in schemas[name]["properties"]["vector"]["description"]
+
+
+def test_an_encoded_row_and_an_item_with_that_row_have_the_same_neighbors(table_model, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"price": rng.normal(400, 300, size=30), "size": rng.normal(4, 1, 30)})
+    frame.insert(0, "id", [f"i{n}" for n in range(30)])
+    frame.to_csv(tmp_path / "items.csv", index=False)
+    row = {"price": 350.0, "size": 4.5}
+    opened = lw.load(table_model)
+    vector = opened.transform_queries(pd.DataFrame([row]))[0]
+    best = opened.neighbors(pd.DataFrame([row]), frame, k=5).ids[0]
+    items = tmp_path / "items.csv"
+    with Running(table_model, "--items", items) as server, server.client() as client:
+        found = [match.id for match in client.search(vector=vector, k=5).matches]
+        client.add_items([{"id": "new", "row": row}])
+        again = [match.id for match in client.search(id="new", k=5).matches]
+    assert found == again == [f"i{n}" for n in best]
