@@ -68,7 +68,7 @@ def export(
     columns : tables.Columns, optional
         Encoding of the rows of queries. Where it only centers and scales numbers, it is written as
         numbers, and a search does not need likewise; otherwise it is written as a file for
-        `likewise.load`. Without it queries are rows of numbers, like `items`.
+        `likewise.load`. Without it queries are rows of numbers.
     overwrite : bool, default=True
         Whether files that are not from an earlier export are replaced, or refused.
 

@@ -87,7 +87,7 @@ Metric of the engine: {metric}. {intro}
 """
 
 _NUMBERS = (
-    "A query is a row of numbers, like the items that were exported. Multiply it before a search:",
+    "A query is a row of the numbers that the similarity takes. Multiply it before a search:",
     """query = np.asarray(...)  # one row of numbers
 """,
 )
