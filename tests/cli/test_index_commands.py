@@ -187,6 +187,14 @@ def test_a_second_export_removes_files_of_the_first(run, flowers, tmp_path):
     assert (tmp_path / "out" / "items.npy").read_text() == "mine"
 
 
+def test_an_export_that_fails_keeps_the_files_of_the_first(run, flowers, tmp_path, monkeypatch):
+    words = ["export", flowers / "ready.safetensors", "--items", flowers / "items.parquet"]
+    assert run(*words, "-o", "out", "--to", "pgvector")[0] == 0
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert run(*words, "-o", "out", "--to", "faiss")[0] == 1
+    assert (tmp_path / "out" / "items.sql").exists()
+
+
 def test_an_export_replaces_files_of_others_only_by_force(run, flowers, tmp_path):
     (tmp_path / "README.md").write_text("mine")
     words = ["export", flowers / "ready.safetensors", "--to", "numpy", "-o", "."]

@@ -103,7 +103,7 @@ def export(
         files += _ITEM_FILES[to]
     files += ["README.md", _LIST]
     target = Path(folder)
-    _remove_earlier(target, files, overwrite=overwrite)
+    stale = _stale_files(target, files, overwrite=overwrite)
     target.mkdir(parents=True, exist_ok=True)
     fold = _query_map(plan)
     _save_array(target / "fold.npy", fold)
@@ -115,6 +115,8 @@ def export(
         _WRITERS[to](target, names, rows, plan)
     page = export_page(plan, to, fold.ndim, columns, encoding, with_items=rows is not None)
     (target / "README.md").write_text(page, encoding="utf8")
+    for path in stale:
+        path.unlink(missing_ok=True)
     _save_json(target / _LIST, {"to": to, "metric": plan.metric, "files": files})
     return [target / name for name in files]
 
@@ -136,8 +138,8 @@ def _affine_encoding(columns: Any, similarity: Bilinear | Mahalanobis) -> dict[s
     return {"columns": list(columns.columns_), **parts}
 
 
-def _remove_earlier(folder: Path, files: list[str], *, overwrite: bool) -> None:
-    """Remove the files of an earlier export; refuse to replace others unless `overwrite`."""
+def _stale_files(folder: Path, files: list[str], *, overwrite: bool) -> list[Path]:
+    """Return files that only an earlier export has; refuse to replace others' files."""
     earlier: set[str] = set()
     try:
         listed = json.loads((folder / _LIST).read_text(encoding="utf8"))["files"]
@@ -150,8 +152,7 @@ def _remove_earlier(folder: Path, files: list[str], *, overwrite: bool) -> None:
             f"folder is {folder}, which holds {', '.join(others)} that no export has written: "
             "overwrite must be True to replace them."
         )
-    for name in earlier.difference(files):
-        (folder / name).unlink(missing_ok=True)
+    return [folder / name for name in earlier.difference(files)]
 
 
 def _query_map(plan: FoldPlan) -> np.ndarray:
