@@ -1,5 +1,6 @@
 """Indexes and exports from the command line."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -90,26 +91,137 @@ def test_a_model_is_not_an_index(run, flowers):
     assert "not an index" in err
 
 
+def run_page(folder, row, *, without_likewise=True):
+    """Run the code of an export's page for a row of a table, and return the ids that it prints."""
+    page = (folder / "README.md").read_text(encoding="utf8")
+    code = page.split("```python\n")[1].split("```")[0]
+    assert "row = ..." in code
+    program = code.replace("row = ...", f"row = {row!r}")
+    if without_likewise:
+        program = f"import sys\nsys.modules['likewise'] = None\n{program}"
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        cwd=folder, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return ast.literal_eval(ran.stdout)
+
+
+def found(run, model, items, row):
+    """Return the ids that ``likewise search`` finds for a row."""
+    code, out, _ = run("search", model, "--items", items, "--query", json.dumps(row),
+                       "-k", 10, "--json")  # fmt: skip
+    assert code == 0
+    return [match.get("id", match["row"]) for match in json.loads(out)["matches"]]
+
+
 @pytest.mark.parametrize("to", ["numpy", "faiss", "usearch"])
-def test_the_page_of_an_export_finds_what_the_model_finds(run, flowers, to, tmp_path):
+def test_the_page_of_an_export_finds_what_search_finds_for_a_row(run, flowers, to, tmp_path):
     model, items = flowers / "ready.safetensors", flowers / "items.parquet"
     code, out, _ = run("export", model, "--to", to, "--items", items, "-o", "out", "--json")
     assert code == 0
-    assert "out/fold.npy" in json.loads(out)["files"]
-    opened, frame = lw.load(model), pd.read_parquet(items)
-    query = np.asarray(opened.transform(frame[5:6]))[0]
+    assert {"out/fold.npy", "out/encoding.json"} < set(json.loads(out)["files"])
+    row = pd.read_parquet(items).drop(columns="id").iloc[5].to_dict()
+    assert run_page(tmp_path / "out", row) == found(run, model, items, row)
+    row["petal width (cm)"] = None  # imputed as in fitting
+    assert run_page(tmp_path / "out", row) == found(run, model, items, row)
+
+
+@pytest.mark.parametrize("scale", ["standard", "range", "none"])
+def test_vectors_and_pixels_are_encoded_without_likewise(run, rng, scale, tmp_path):
+    frame = pd.DataFrame({"price": rng.normal(1000, 300, size=60)})
+    frame["embedding"] = rng.normal(3, 2, size=(60, 5)).tolist()
+    for pixel in range(16):
+        frame[f"pixel{pixel}"] = rng.integers(0, 256, size=60)
+    frame.to_parquet("mixed.parquet")
+    columns = lw.tables.Columns(scale=scale).fit(frame)
+    form = lw.Bilinear(rng.normal(size=(22, 22)), norm="cosine")
+    lw.tables.TableModel(columns, form).save("mixed.safetensors")
+    assert run("export", "mixed.safetensors", "--to", "faiss", "--items", "mixed.parquet",
+               "-o", "out")[0] == 0  # fmt: skip
+    row = frame.iloc[7].to_dict()
+    row = {name: value if name == "embedding" else float(value) for name, value in row.items()}
+    assert run_page(tmp_path / "out", row) == found(run, "mixed.safetensors", "mixed.parquet", row)
+
+
+def test_other_encodings_are_exported_for_likewise(run, rng, tmp_path):
+    frame = pd.DataFrame(
+        {"price": rng.normal(50, 9, size=60), "kind": ["boot", "shoe", "hat"] * 20}
+    )
+    frame["made"] = [f"2024-{1 + month % 12:02}-03" for month in range(60)]
+    frame.to_csv("shoes.csv", index=False)
+    columns = lw.tables.Columns().fit(lw.tables.read_table("shoes.csv").rows)
+    assert columns.affine() is None
+    width = len(columns.feature_names_)
+    form = lw.Mahalanobis(rng.normal(size=(width, width)))
+    lw.tables.TableModel(columns, form).save("shoes.safetensors")
+    code, out, _ = run("export", "shoes.safetensors", "--to", "numpy", "--items", "shoes.csv",
+                       "-o", "out", "--json")  # fmt: skip
+    assert code == 0
+    assert "out/columns.safetensors" in json.loads(out)["files"]
+    assert "encode each query with likewise" in (tmp_path / "out" / "README.md").read_text()
+    row = {"price": 61.5, "kind": "shoe", "made": "2024-05-09"}
+    shown = run_page(tmp_path / "out", row, without_likewise=False)
+    assert shown == found(run, "shoes.safetensors", "shoes.csv", row)
+
+
+@pytest.mark.parametrize("to", ["numpy", "faiss", "usearch", "pgvector"])
+def test_a_page_imports_only_modules_that_it_uses(run, flowers, to, tmp_path):
+    lw.index.export(lw.Bilinear(np.eye(2)), tmp_path / "out", to, items=np.eye(2))
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf8")
-    code_block = page.split("```python\n")[1].split("```")[0]
-    np.save(tmp_path / "out" / "query.npy", query)
-    program = code_block.replace("query = ...", 'query = np.load("query.npy")')
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        cwd=tmp_path / "out", capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    shown = ran.stdout.strip().strip("[]").replace("'", "").split(", ")
-    index = lw.Index(opened.similarity_).add(range(len(frame)), opened.transform(frame))
-    best = index.search(query[None], k=10).ids[0].tolist()
-    assert shown == [frame["id"][i] for i in best]
+    tree = ast.parse(page.split("```python\n")[1].split("```")[0])
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = {alias.asname or alias.name for node in imports for alias in node.names}
+    assert imported == imported & {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+
+def test_a_second_export_removes_files_of_the_first(run, flowers, tmp_path):
+    words = ["export", flowers / "ready.safetensors", "--items", flowers / "items.parquet"]
+    assert run(*words, "-o", "out", "--to", "pgvector")[0] == 0
+    (tmp_path / "out" / "items.npy").write_text("mine")
+    code, _, err = run(*words, "-o", "out", "--to", "faiss")
+    assert code == 0
+    assert "overwritten: fold.npy, encoding.json, README.md, export.json" in err
+    assert "removed, of an earlier export: items.sql" in err
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert "items.sql" not in names
+    assert (tmp_path / "out" / "items.npy").read_text() == "mine"
+
+
+def test_an_export_that_fails_keeps_the_files_of_the_first(run, flowers, tmp_path, monkeypatch):
+    words = ["export", flowers / "ready.safetensors", "--items", flowers / "items.parquet"]
+    assert run(*words, "-o", "out", "--to", "pgvector")[0] == 0
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert run(*words, "-o", "out", "--to", "faiss")[0] == 1
+    assert (tmp_path / "out" / "items.sql").exists()
+
+
+def test_an_export_replaces_files_of_others_only_by_force(run, flowers, tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    words = ["export", flowers / "ready.safetensors", "--to", "numpy", "-o", "."]
+    code, _, err = run(*words)
+    assert code == 2
+    assert "holds README.md that no export has written" in err
+    assert "--force" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+    assert (tmp_path / "README.md").read_text() == "mine"
+    assert run(*words, "--force")[0] == 0
+    assert "fold.npy" in (tmp_path / "README.md").read_text()
+
+
+def test_columns_of_another_width_are_refused(flowers, tmp_path):
+    columns = lw.load(flowers / "ready.safetensors").columns
+    with pytest.raises(ValueError, match=r"columns makes 4 features, but .* queries of 3"):
+        lw.index.export(lw.Bilinear(np.eye(3)), tmp_path / "out", "numpy", columns=columns)
+    with pytest.raises(TypeError, match="columns must be"):
+        lw.index.export(lw.Bilinear(np.eye(3)), tmp_path / "out", "numpy", columns=["a"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_index_that_is_replaced_is_named(run, flowers, built):
+    code, _, err = run("index", "build", flowers / "ready.safetensors", "--items",
+                       flowers / "items.parquet", "-o", built)  # fmt: skip
+    assert code == 0
+    assert f"overwritten: {built}" in err
 
 
 def test_an_export_to_pgvector_is_sql(run, flowers, tmp_path):

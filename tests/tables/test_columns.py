@@ -249,3 +249,16 @@ def test_blocks_without_a_scale_are_fitted_once(shoes, monkeypatch):
     )
     Columns().fit_scales(shoes, ["standard", "range", "none"])
     assert len(fits) == 1
+
+
+def test_an_affine_encoding_is_the_transformation_as_numbers(shoes):
+    numbers = shoes.select(["price", "size"])
+    columns = Columns().fit(numbers)
+    missing, center, scale = columns.affine()
+    X = np.array([SHOES["price"], SHOES["size"]], dtype=float).T
+    X = np.where(np.isnan(X), missing, X)
+    np.testing.assert_array_equal((X - center) / scale, columns.transform(numbers))
+    assert Columns().fit(shoes).affine() is None  # kinds and texts
+    assert Columns().fit(csr_array(np.eye(3))).affine() is None
+    complete = numbers.select(["size"])
+    assert Columns(missing="refuse").fit(complete).affine() is None

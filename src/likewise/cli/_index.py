@@ -78,7 +78,10 @@ def build(
             opened.transform(source.rows),
             {name: source.rows.column(name).to_pylist() for name in field},
         )
+    exists = output.exists()
     index.save(output)
+    if exists:
+        console.message(f"overwritten: {output}")
     summary = _summary(index)
     console.result({**summary, "index": str(output)}, *_lines(summary), f"written to {output}")
 

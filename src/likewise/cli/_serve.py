@@ -109,4 +109,8 @@ def command(
     except ValueError as error:  # begins with the name of a setting
         name, _, rest = str(error).partition(" ")
         raise UsageError(f"--{name.replace('_', '-')} {rest}") from error
-    serve(settings, lambda address: console.result({"address": address}, f"serving at {address}"))
+    serve(
+        settings,
+        lambda address: console.result({"address": address}, f"serving at {address}"),
+        console.message,
+    )

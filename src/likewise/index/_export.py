@@ -1,4 +1,4 @@
-"""Export of a similarity and its items, for search engines without likewise."""
+"""Export of a similarity, its items and the encoding of queries, for other search engines."""
 
 import json
 import os
@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from likewise import _files
 from likewise._validation import check_choice, n_rows
 from likewise.exceptions import NotFoldableError, require_extra
 from likewise.index._checks import check_ids, check_items
+from likewise.index._export_page import export_page
 from likewise.index._fold_plan import FoldPlan, fold_plan
 from likewise.index._offsets import ActiveOffsets, check_offsets
 from likewise.index._pgvector import PGVECTOR_OPERATORS
@@ -26,6 +28,20 @@ _METRICS: dict[str, tuple[Metric, ...]] = {
 EXPORTS = tuple(_METRICS)
 
 
+_LIST = "export.json"  # names the files of an export, which the next one may replace or remove
+_ITEM_FILES = {
+    "numpy": ("ids.json", "items.npy"),
+    "faiss": ("ids.json", "items.faiss"),
+    "usearch": ("ids.json", "items.usearch"),
+    "pgvector": ("items.sql",),
+}
+_ENCODING, _COLUMNS = "encoding.json", "columns.safetensors"
+_ALL_FILES = {
+    "fold.npy", _ENCODING, _COLUMNS, "README.md", _LIST,
+    *(name for names in _ITEM_FILES.values() for name in names),
+}  # fmt: skip
+
+
 def export(
     similarity: Similarity,
     folder: str | os.PathLike[str],
@@ -33,6 +49,8 @@ def export(
     ids: Any = None,
     items: Any = None,
     offsets: ItemOffsets | None = None,
+    columns: Any = None,
+    overwrite: bool = True,
 ) -> list[Path]:
     """Write the files that another program needs to search by a similarity, with instructions.
 
@@ -41,12 +59,19 @@ def export(
     similarity : Bilinear or Mahalanobis
         A similarity that folds.
     folder : str or path-like
-        Created if missing; files of the same names are replaced.
+        Created if missing. Files of an earlier export are replaced, or removed if they are not
+        written again.
     to : {"numpy", "faiss", "usearch", "pgvector"}
     ids, items : optional
         Without them only the map of queries is written.
     offsets : ItemOffsets, optional
         Offsets that move items before they are written.
+    columns : tables.Columns, optional
+        Encoding of the rows of queries. Where it only centers and scales numbers, it is written as
+        numbers, and a search does not need likewise; otherwise it is written as a file for
+        `likewise.load`. Without it queries are rows of numbers.
+    overwrite : bool, default=True
+        Whether files that are not from an earlier export are replaced, or refused.
 
     Returns
     -------
@@ -64,6 +89,7 @@ def export(
             f"norm {similarity.norm!r} does not fold into another engine: use an Index."  # type: ignore[union-attr]
         )
     check_offsets(offsets, similarity, None)
+    encoding = None if columns is None else _affine_encoding(columns, similarity)
     rows = None
     if items is not None:
         names = check_ids(range(n_rows(items)) if ids is None else ids)
@@ -71,14 +97,63 @@ def export(
         check_offsets(offsets, similarity, rows.shape[1])
         rows, _ = ActiveOffsets(offsets).apply(names, rows, similarity)
         rows = np.asarray(to_dense(plan.fold_items(rows)), np.float32)
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
-    written = [_save_array(target / "fold.npy", _query_map(plan))]
+    files = ["fold.npy"]
+    if columns is not None:
+        files.append(_COLUMNS if encoding is None else _ENCODING)
     if rows is not None:
-        written += _WRITERS[to](target, names, rows, plan)
-    page = target / "README.md"
-    page.write_text(_page(plan, to, with_items=rows is not None), encoding="utf8")
-    return [*written, page]
+        files += _ITEM_FILES[to]
+    files += ["README.md", _LIST]
+    target = Path(folder)
+    stale = _stale_files(target, files, overwrite=overwrite)
+    target.mkdir(parents=True, exist_ok=True)
+    fold = _query_map(plan)
+    _save_array(target / "fold.npy", fold)
+    if encoding is not None:
+        _save_json(target / _ENCODING, encoding)
+    elif columns is not None:
+        _files.save(columns, target / _COLUMNS)
+    if rows is not None:
+        _WRITERS[to](target, names, rows, plan)
+    page = export_page(plan, to, fold.ndim, columns, encoding, with_items=rows is not None)
+    (target / "README.md").write_text(page, encoding="utf8")
+    for path in stale:
+        path.unlink(missing_ok=True)
+    _save_json(target / _LIST, {"to": to, "metric": plan.metric, "files": files})
+    return [target / name for name in files]
+
+
+def _affine_encoding(columns: Any, similarity: Bilinear | Mahalanobis) -> dict[str, Any] | None:
+    """Return the encoding of queries as JSON, or None if it is not affine; check its width."""
+    if not hasattr(columns, "affine"):
+        raise TypeError(f"columns must be tables.Columns, but {columns!r} was given.")
+    width = getattr(similarity, "n_query_features", getattr(similarity, "n_features", None))
+    n_features = len(columns.feature_names_)
+    if width is not None and n_features != width:
+        raise ValueError(
+            f"columns makes {n_features} features, but the similarity takes queries of {width}."
+        )
+    affine = columns.affine()
+    if affine is None:
+        return None
+    parts = {name: part.tolist() for name, part in affine._asdict().items()}
+    return {"columns": list(columns.columns_), **parts}
+
+
+def _stale_files(folder: Path, files: list[str], *, overwrite: bool) -> list[Path]:
+    """Return files that only an earlier export has; refuse to replace others' files."""
+    earlier: set[str] = set()
+    try:
+        listed = json.loads((folder / _LIST).read_text(encoding="utf8"))["files"]
+        earlier = _ALL_FILES.intersection(listed)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # not an export
+    others = [name for name in files if name not in earlier and (folder / name).exists()]
+    if others and not overwrite:
+        raise FileExistsError(
+            f"folder is {folder}, which holds {', '.join(others)} that no export has written: "
+            "overwrite must be True to replace them."
+        )
+    return [folder / name for name in earlier.difference(files)]
 
 
 def _query_map(plan: FoldPlan) -> np.ndarray:
@@ -90,44 +165,39 @@ def _query_map(plan: FoldPlan) -> np.ndarray:
     return similarity.W
 
 
-def _save_array(path: Path, array: np.ndarray) -> Path:
+def _save_array(path: Path, array: np.ndarray) -> None:
     np.save(path, np.ascontiguousarray(array, dtype=np.float32), allow_pickle=False)
-    return path
 
 
-def _save_ids(folder: Path, ids: list[Any]) -> Path:
-    path = folder / "ids.json"
-    path.write_text(json.dumps(ids), encoding="utf8")
-    return path
+def _save_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value), encoding="utf8")
 
 
-def _numpy(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
-    return [_save_ids(folder, ids), _save_array(folder / "items.npy", rows)]
+def _numpy(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> None:
+    _save_json(folder / "ids.json", ids)
+    _save_array(folder / "items.npy", rows)
 
 
-def _faiss(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
+def _faiss(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> None:
     faiss = require_extra("faiss", "faiss", "an export to faiss")
     kind = faiss.IndexFlatL2 if plan.metric == "euclidean" else faiss.IndexFlatIP
     index = kind(rows.shape[1])
     index.add(rows)
-    path = folder / "items.faiss"
-    faiss.write_index(index, str(path))
-    return [_save_ids(folder, ids), path]
+    _save_json(folder / "ids.json", ids)
+    faiss.write_index(index, str(folder / "items.faiss"))
 
 
-def _usearch(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
+def _usearch(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> None:
     usearch = require_extra("usearch.index", "usearch", "an export to usearch")
     index = usearch.Index(ndim=rows.shape[1], metric=USEARCH_METRICS[plan.metric], dtype="f32")
     index.add(np.arange(len(rows), dtype=np.uint64), rows)
-    path = folder / "items.usearch"
-    index.save(str(path))
-    return [_save_ids(folder, ids), path]
+    _save_json(folder / "ids.json", ids)
+    index.save(str(folder / "items.usearch"))
 
 
-def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> list[Path]:
+def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) -> None:
     kind = "bigint" if all(isinstance(identifier, int) for identifier in ids) else "text"
-    path = folder / "items.sql"
-    with path.open("w", encoding="utf8") as file:
+    with (folder / "items.sql").open("w", encoding="utf8") as file:
         file.write("create extension if not exists vector;\n")
         file.write(
             f"create table items (id {kind} primary key, embedding vector({rows.shape[1]}));\n"
@@ -139,7 +209,6 @@ def _pgvector(folder: Path, ids: list[Any], rows: np.ndarray, plan: FoldPlan) ->
         file.write("\\.\n")
         index_class = PGVECTOR_OPERATORS[plan.metric].index_class
         file.write(f"create index on items using hnsw (embedding {index_class});\n")
-    return [path]
 
 
 def _copy_escaped(identifier: Any) -> str:
@@ -148,79 +217,9 @@ def _copy_escaped(identifier: Any) -> str:
     return text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
-_WRITERS: dict[str, Callable[..., list[Path]]] = {
+_WRITERS: dict[str, Callable[..., None]] = {
     "numpy": _numpy,
     "faiss": _faiss,
     "usearch": _usearch,
     "pgvector": _pgvector,
-}
-
-
-def _page(plan: FoldPlan, to: str, *, with_items: bool) -> str:
-    search = _SEARCHES[to].format(
-        scores=_SCORES[plan.metric], operator=PGVECTOR_OPERATORS[plan.metric].symbol
-    )
-    return _PAGE.format(
-        similarity=plan.similarity,
-        to=to,
-        metric=plan.metric.replace("_", " "),
-        times="@" if _query_map(plan).ndim == 2 else "*",
-        search=search if with_items else "",
-        stored=_STORED[plan.stored],
-    )
-
-
-_PAGE = """# {similarity!r}, for {to}
-
-Metric of the engine: {metric}. Multiply each query before a search:
-
-```python
-import json
-import numpy as np
-
-fold = np.load("fold.npy")
-query = ...  # one row of numbers
-folded = (query {times} fold).astype(np.float32)
-{search}```
-
-{stored}
-"""
-
-_STORED = {
-    "given": "Items are stored as given. A new similarity changes only `fold.npy`.",
-    "unit": "Items are stored at unit length. A new similarity changes only `fold.npy`.",
-    "folded": "Items are stored mapped by the similarity. For a new one, export them again.",
-}
-
-_SCORES: dict[Metric, str] = {
-    "inner_product": "items @ folded",
-    "cosine": "items @ folded / np.maximum(np.linalg.norm(items, axis=1), 1e-30)",
-    "euclidean": "-np.linalg.norm(items - folded, axis=1)",
-}
-
-_SEARCHES = {
-    "numpy": """items, ids = np.load("items.npy"), json.load(open("ids.json"))
-scores = {scores}
-print([ids[i] for i in np.argsort(-scores)[:10]])
-""",
-    "faiss": """import faiss
-
-index, ids = faiss.read_index("items.faiss"), json.load(open("ids.json"))
-values, rows = index.search(folded[None], 10)
-print([ids[i] for i in rows[0]])
-""",
-    "usearch": """from usearch.index import Index
-
-index, ids = Index.restore("items.usearch", view=True), json.load(open("ids.json"))
-print([ids[i] for i in index.search(folded, 10).keys])
-""",
-    "pgvector": """# once: psql -f items.sql
-import psycopg
-from pgvector.psycopg import register_vector
-
-db = psycopg.connect("postgresql://...")
-register_vector(db)
-query = "select id from items order by embedding {operator} %s limit 10"
-print(db.execute(query, (folded,)).fetchall())
-""",
 }

@@ -40,8 +40,9 @@ def fill_store(store: Store, settings: Settings, model: ServedModel) -> None:
         store.set_note("encoder", json.dumps(model.encoder.probe.tolist()))
     store.set_learner(settings.learner, settings.hybrid)
     if items is not None:
-        rows, file_digest = items
+        rows, file_digest, has_ids = items
         store.set_note("feature_names", json.dumps(model.numeric_columns))
+        store.set_note("has_ids", json.dumps(has_ids))
         store.put_items(rows, digest=file_digest)
     elif names := store.note("feature_names"):
         model.numeric_columns[:] = json.loads(names)
@@ -49,8 +50,8 @@ def fill_store(store: Store, settings: Settings, model: ServedModel) -> None:
 
 def _new_items(
     store: Store, settings: Settings, model: ServedModel
-) -> tuple[list[Any], str] | None:
-    """Return the items of the file and its digest; None if there is no file, or a known one."""
+) -> tuple[list[Any], str, bool] | None:
+    """Return the items of a file, its digest, and whether it has ids; None if it is known."""
     from likewise.tables import read_table
 
     path = settings.items
@@ -66,7 +67,8 @@ def _new_items(
         import pyarrow
 
         rows = rows.append_column(table.target, pyarrow.array(labels.tolist()))
-    return list(model.convert_table(rows)), digest
+    has_ids = "id" in getattr(rows, "column_names", [])
+    return list(model.convert_table(rows)), digest, has_ids
 
 
 def _check_encoder(store: Store, settings: Settings, model: ServedModel) -> None:

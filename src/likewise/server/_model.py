@@ -304,12 +304,13 @@ def _initial_learner(
     if not isinstance(similarity, Bilinear):
         return None, (
             f"the model is a {type(similarity).__name__}, which does not learn from feedback: "
-            "only a Bilinear does."
+            "only a Bilinear does, such as that of likewise fit --learner aroma."
         )
     if similarity.norm not in ("none", "cosine"):
         return None, (
             f"the model is a Bilinear with norm {similarity.norm!r}, which does not learn from "
-            "feedback: only norm 'none' or 'cosine' does."
+            "feedback: only norm 'none' or 'cosine' does, such as that of likewise fit --learner "
+            "aroma."
         )
     return AROMA(init=similarity, normalize=similarity.norm == "cosine", r=r), None
 

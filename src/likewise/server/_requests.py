@@ -49,7 +49,11 @@ def search(
     user: str | None = None,
     rows: bool = False,
 ) -> Request[schemas.SearchResponse]:
-    """Find the items most similar to an item, a vector or a text."""
+    """Find the items most similar to an item, a vector or a text.
+
+    Where the model encodes tables, `vector` is an encoded row, such as
+    ``likewise.load(model).transform_queries(rows)[0]``, and not the cells of a row.
+    """
     body = _query(id, vector, text, version) | {"k": k, "filter": filter, "user": user}
     body["rows"] = rows
     return _post(schemas.SearchResponse, "/v1/search", body)

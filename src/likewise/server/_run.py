@@ -12,7 +12,11 @@ from likewise.server._settings import Settings
 _SHUTDOWN_SECONDS = 10
 
 
-def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: None) -> None:
+def serve(
+    settings: Settings,
+    on_ready: Callable[[str], None] = lambda address: None,
+    on_notice: Callable[[str], None] = lambda notice: None,
+) -> None:
     """Serve until SIGINT or SIGTERM, and answer the running requests before stopping.
 
     Parameters
@@ -21,6 +25,9 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
         Port 0 selects a free port.
     on_ready : callable
         Called with the address when the server accepts requests.
+    on_notice : callable
+        Called before that, with each sentence about the model and the items that the person who
+        starts the server should know.
     """
     require_extra("uvicorn", "server", "a server")
     require_extra("fastapi", "server", "a server")
@@ -36,9 +43,13 @@ def serve(settings: Settings, on_ready: Callable[[str], None] = lambda address: 
             sys.stdout.flush()
 
         if settings.workers > 1:
-            serve_workers(settings, listener, ready)
+            serve_workers(settings, listener, ready, on_notice)
         else:
-            make_server(create_app(settings), ready).run(sockets=[listener])
+            app = create_app(settings)
+            if settings.left is None:
+                for notice in app.state.likewise.service.notices:
+                    on_notice(notice)
+            make_server(app, ready).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -16,6 +16,7 @@ from likewise.server._encoder import Encoder
 from likewise.server._filling import fill_store
 from likewise.server._following import StoreFollower
 from likewise.server._model import open_model
+from likewise.server._notices import startup_notices
 from likewise.server._settings import Settings
 from likewise.server._shared import RemoteLearning, SharedMemory
 from likewise.server._snapshot import Snapshot
@@ -57,6 +58,11 @@ class Service(StoreFollower):
         The learning process of a supervisor, instead of an own one.
     memory : SharedMemory, optional
         Tells of changes that other workers have made.
+
+    Attributes
+    ----------
+    notices : list of str
+        Sentences for the person who starts the server.
     """
 
     def __init__(
@@ -79,6 +85,7 @@ class Service(StoreFollower):
         try:
             fill_store(store, settings, model)
             super().__init__(settings, model, store, memory)
+            self.notices = startup_notices(settings, model, store, self.snapshot.catalog)
         except BaseException:
             store.close()
             raise

@@ -31,7 +31,10 @@ _STOP_SECONDS = 15.0  # a little more than running requests get
 
 
 def serve_workers(
-    settings: Settings, listener: socket.socket, on_ready: Callable[[], None]
+    settings: Settings,
+    listener: socket.socket,
+    on_ready: Callable[[], None],
+    on_notice: Callable[[str], None] = lambda notice: None,
 ) -> None:
     """Serve with several workers until SIGINT or SIGTERM.
 
@@ -42,6 +45,8 @@ def serve_workers(
         Bound to the address.
     on_ready : callable
         Called when all workers accept requests.
+    on_notice : callable
+        Called with each notice of the service, once for all workers.
     """
     if os.name != "posix":
         raise ValueError("workers must be 1 on this system: others need POSIX.")
@@ -55,7 +60,7 @@ def serve_workers(
         supervisor = _Supervisor(config, (listener.fileno(), file.fileno()), memory)
         learning = LearningProcess(settings.location, settings.schema)
         with _stop_on_signals(supervisor):
-            supervisor.run(settings.workers, learning, on_ready)
+            supervisor.run(settings.workers, learning, on_ready, on_notice)
 
 
 @contextmanager
@@ -82,11 +87,19 @@ class _Supervisor:
         self._workers: list[_Worker] = []
         self.stopping = False
 
-    def run(self, n: int, learning: LearningProcess, on_ready: Callable[[], None]) -> None:
+    def run(
+        self,
+        n: int,
+        learning: LearningProcess,
+        on_ready: Callable[[], None],
+        on_notice: Callable[[str], None],
+    ) -> None:
         """Start everything, replace workers that end, and stop everything."""
         learns = False
         try:
             self._add_workers(1)  # fills a new store, on which the others are then ready at once
+            for notice in self._workers[0].notices:
+                on_notice(notice)
             learns = self._workers[0].learns and not self.stopping
             self._add_workers(n - 1)
             if learns:
@@ -129,6 +142,8 @@ class _Worker:
     ----------
     ready, learns : bool
         Whether it accepts requests, and whether its model can learn.
+    notices : list of str
+        Sentences for the person who starts the server.
     """
 
     def __init__(
@@ -141,6 +156,7 @@ class _Worker:
     def _start(self) -> None:
         self.ready = self.learns = False
         self._error: str | None = None
+        self.notices: list[str] = []
         self._unread = b""
         self._started = monotonic()
         self._pipe, writing = os.pipe()
@@ -165,6 +181,8 @@ class _Worker:
         for line in lines:
             if line.startswith(b"ready"):
                 self.ready, self.learns = True, line == b"ready to learn"
+            elif line.startswith(b"notice "):
+                self.notices.append(json.loads(line.removeprefix(b"notice ")))
             elif line.startswith(b"error "):
                 self._error = line.removeprefix(b"error ").decode()
         return b"wake" in lines
@@ -268,7 +286,8 @@ def _prepare(config: dict[str, Any], files: dict[str, int]) -> tuple[Any, socket
     )
     memory = SharedMemory(files["memory"])
     service = Service(settings, learning=RemoteLearning(memory, files["pipe"]), memory=memory)
-    said = b"ready to learn\n" if service.learning is not None else b"ready\n"
+    said = b"".join(f"notice {json.dumps(notice)}\n".encode() for notice in service.notices)
+    said += b"ready to learn\n" if service.learning is not None else b"ready\n"
     app = build_app(service, Metrics(config["metrics"]))
     # With the protocol, as in `_listen`.
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET

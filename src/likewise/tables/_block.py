@@ -3,12 +3,20 @@
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from likewise._files import fields
 from likewise.tables._frame import Frame
+
+
+class Affine(NamedTuple):
+    """An encoding of numbers x as (x − center) / scale, where `missing` replaces missing ones."""
+
+    missing: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +43,10 @@ class Block(ABC):
     def feature_names(self) -> list[str]:
         """Return a name for each number, by default that of its column."""
         return list(self.columns)
+
+    def affine(self) -> Affine | None:
+        """Return the encoding of each feature, or None where it is not affine."""
+        return None
 
     @property
     def image_shape(self) -> tuple[int, int] | None:

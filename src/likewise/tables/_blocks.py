@@ -10,7 +10,7 @@ import numpy as np
 
 from likewise._files import fields
 from likewise.exceptions import require_extra
-from likewise.tables._block import Block, missing_cells
+from likewise.tables._block import Affine, Block, missing_cells
 from likewise.tables._date_block import Date
 from likewise.tables._frame import Frame
 
@@ -75,6 +75,9 @@ class Numeric(Block):
         X = _numbers(frame, self.columns)
         return (np.where(np.isnan(X), self.fill, X) - self.center) / self.scale
 
+    def affine(self) -> Affine:
+        return Affine(self.fill, self.center, self.scale)
+
 
 @dataclass(frozen=True, eq=False)
 class Pixels(Block):
@@ -104,6 +107,10 @@ class Pixels(Block):
     def transform(self, frame: Frame) -> np.ndarray:
         X = _numbers(frame, self.columns)
         return (np.where(np.isnan(X), self.low, X) - self.low) / self.scale
+
+    def affine(self) -> Affine:
+        low, scale = (np.full(len(self.columns), value) for value in (self.low, self.scale))
+        return Affine(low, low, scale)
 
     @property
     def image_shape(self) -> tuple[int, int]:
@@ -142,6 +149,10 @@ class Vector(Block):
 
     def transform(self, frame: Frame) -> np.ndarray:
         return (_vectors(frame, self.columns[0], self.length) - self.low) / self.scale
+
+    def affine(self) -> Affine:
+        low, scale = (np.full(self.length, value) for value in (self.low, self.scale))
+        return Affine(np.zeros(self.length), low, scale)
 
     def feature_names(self) -> list[str]:
         return [f"{self.columns[0]}[{place}]" for place in range(self.length)]

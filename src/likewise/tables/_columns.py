@@ -20,7 +20,7 @@ from likewise._validation import (
     unknown_name,
     validate_data,
 )
-from likewise.tables._block import Block
+from likewise.tables._block import Affine, Block
 from likewise.tables._blocks import BLOCKS, BlockData, block_from
 from likewise.tables._frame import CompletedFrame, Frame, as_frame, is_frame
 from likewise.tables._kinds import day_first_of, id_columns, infer_kind
@@ -232,6 +232,23 @@ class Columns(TransformerMixin, BaseEstimator):
             columns = block.columns if len(block.columns) > 1 else block.columns * len(names)
             found += [(name, block.kind) for name in columns]
         return found
+
+    def affine(self) -> Affine | None:
+        """Return the encoding as numbers, where it only centers and scales numbers.
+
+        Returns
+        -------
+        (missing, center, scale) or None
+            Arrays with a number for each feature: the encoding of x is (x − center) / scale, and
+            `missing` replaces missing cells. None where the columns have categories, dates, texts
+            or images, where rows are sparse, and where missing cells are refused.
+        """
+        check_is_fitted(self)
+        parts = [block.affine() for block in self._blocks()] if self.columns_ else [None]
+        affine = [part for part in parts if part is not None]
+        if len(affine) < len(parts) or self.missing == "refuse":
+            return None
+        return Affine(*(np.concatenate(arrays) for arrays in zip(*affine, strict=True)))
 
     @property
     def text_column(self) -> str | None:

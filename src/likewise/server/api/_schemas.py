@@ -25,6 +25,10 @@ MAX_NUMBER = 1e12  # products of larger numbers overflow single precision
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Plain = Annotated[StrictStr, Field(pattern=r"^[^\x00]*$")]  # PostgreSQL rejects null bytes
 Vector = Annotated[list[Number], Field(min_length=1, max_length=MAX_FEATURES)]
+_VECTOR = (
+    "The numbers that the similarity compares. Where the model encodes tables, this is an encoded "
+    "row, as `transform_queries` of the loaded model file returns it, and not the cells of a row."
+)
 Id = (
     Annotated[StrictInt, Field(ge=-(2**53), le=2**53)]
     | Annotated[Plain, Field(min_length=1, max_length=200)]
@@ -47,7 +51,7 @@ class QueryValue(Body):
     """A query: the id of an item, a vector, or a text where the model takes texts."""
 
     id: Id | None = None
-    vector: Vector | None = None
+    vector: Vector | None = Field(default=None, description=_VECTOR)
     text: Text | None = None
 
     @model_validator(mode="after")
@@ -321,8 +325,14 @@ class NewItem(Body):
     """An item: its row, its vector, or both (the row is then only shown)."""
 
     id: Id
-    vector: Vector | None = None
-    row: dict[Name, Cell | list[Cell]] | None = Field(None, max_length=MAX_FEATURES)
+    vector: Vector | None = Field(
+        default=None, description=_VECTOR.replace("transform_queries", "transform")
+    )
+    row: dict[Name, Cell | list[Cell]] | None = Field(
+        default=None,
+        max_length=MAX_FEATURES,
+        description="The cells by column; the server encodes them.",
+    )
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> "NewItem":

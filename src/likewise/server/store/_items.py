@@ -26,7 +26,8 @@ class Items(Database):
         """Write items and return the number of changed items.
 
         Without `add` all must exist, without `replace` none may exist. `digest` identifies the file
-        that they come from; the file that was imported last is skipped.
+        that they come from; the file that was imported last is skipped, and the note
+        "first_imported" has the first revision of its items.
         """
         with self._transaction():
             self._increment("item", 0)  # locks out other writers
@@ -35,6 +36,8 @@ class Items(Database):
                     return 0
                 self._set_note("items", digest)
             last = self._increment("item", len(items))
+            if digest is not None:
+                self._set_note("first_imported", str(last - len(items) + 1))
             ids = [str(item[0]) for item in items]
             existing = self._existing(ids)
             for name in ids:
