@@ -62,7 +62,8 @@ def test_evaluate_says_what_is_imputed(fitted):
     assert code == 0, said
     assert all(sentence in said for sentence in READING)
     assert "10 missing cells are imputed as in fitting." in said
-    assert float(re.search(r"accuracy: ([\d.]+) on 63 rows", said)[1]) > 0.8
+    assert "training rows: this says nothing about new rows" in said
+    assert float(re.search(r"accuracy: ([\d.]+) on 63 training rows", said)[1]) > 0.7
 
 
 def test_search_takes_an_id_and_a_part_of_a_row(fitted):
@@ -81,10 +82,10 @@ def test_search_takes_an_id_and_a_part_of_a_row(fitted):
 
 def test_explain_names_the_columns_and_both_rows(fitted):
     code, said = run(
-        "explain", "model.safetensors", "--items", MESSY, "id K-1003", "K-1010", folder=fitted[0]
+        "explain", "model.safetensors", "--items", MESSY, "id K-1004", "K-1010", folder=fitted[0]
     )
     assert code == 0, said
-    assert "row 3: Kunden-ID K-1003, Eintritt 24.07.2023, " in said
+    assert "row 4: Kunden-ID K-1004, Eintritt 11.05.2024, " in said
     assert "row 10: Kunden-ID K-1010, " in said
     assert re.search(r"score -?[\d.]+", said)
     assert "Eintritt:" in said
