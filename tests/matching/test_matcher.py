@@ -183,6 +183,19 @@ def test_asking_learns_and_every_fifth_answer_judges(tables):
     assert f1(decided_pairs(matcher.match(left, right)), pairs) > 0.95
 
 
+def test_all_candidates_can_be_asked_about(tables):
+    left, right, pairs = tables
+    matcher = lw.Matcher(k=2, learner="logistic").fit(left, right, labeled(pairs))
+    questions = matcher.ask(1000)
+    rows = set(zip(questions["left_id"], questions["right_id"], strict=True))
+    known = set(zip(labeled(pairs)["left_id"], labeled(pairs)["right_id"], strict=True))
+    found = matcher.match(left, right).pairs
+    candidates = set(zip(found["left_id"], found["right_id"], strict=True))
+    assert len(rows) == len(questions)
+    assert rows == candidates - known
+    assert len(matcher.ask(5)) == 0
+
+
 def test_with_labels_the_most_uncertain_pairs_are_asked_at_once(tables):
     left, right, pairs = tables
     matcher = lw.Matcher().fit(left, right, labeled(pairs))

@@ -190,8 +190,9 @@ class Matcher(BaseEstimator):
     def ask(self, n: int = 10) -> Any:
         """Return pairs that are worth asking a person about.
 
-        Every fifth question is drawn at random from the candidates: its answer only judges. The
-        others begin with likely and random pairs and go on with the most uncertain ones.
+        Every fifth question judges: its pair is of a random fifth of the candidates that is
+        reserved for this. The others begin with likely and random pairs and go on with the most
+        uncertain ones.
 
         Parameters
         ----------
@@ -213,7 +214,7 @@ class Matcher(BaseEstimator):
             np.isin(keys, [*tables.asked, *labeled]),
             self._scores.uncertainty,
             tables.compared.appeal,
-            np.random.default_rng([self.random_state, len(tables.asked)]),
+            self.random_state,
             guessing=self.model_.is_guess,
         )
         asked = {int(keys[place]): judges for place, judges in chosen}
