@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from likewise.matching._candidates import Candidates
+from likewise.matching._labels import Labels, merge_labels
 from likewise.matching._questions import choose_questions
 
 N = 150
@@ -82,3 +84,13 @@ def test_the_first_questions_that_teach_are_of_the_top_and_random():
     top = set(others[np.argsort(-appeal[others])[: len(others) // 20]].tolist())
     assert set(taught[0:10:2]) <= top
     assert len(set(taught[1:10:2]) - top) >= 4
+
+
+def test_a_pair_that_judged_goes_on_judging_when_its_label_is_replaced():
+    first, second = Candidates(np.arange(3), np.arange(3)), Candidates(np.arange(2), np.arange(2))
+    no, yes = np.zeros(3, dtype=bool), np.ones(2, dtype=bool)
+    old = Labels(first, no, np.array([True, False, True]), no)
+    merged = merge_labels(old, Labels(second, yes, ~yes, ~yes))
+    assert dict(zip(merged.pairs.rows(), merged.judging.tolist(), strict=True)) == {
+        (0, 0): True, (1, 1): False, (2, 2): True}  # fmt: skip
+    assert merged.n_matches == 2

@@ -86,7 +86,8 @@ class Matcher(BaseEstimator):
         Expected ``precision``, ``recall`` and ``f1`` among the candidates.
     judged_ : dict or None
         ``precision``, ``recall``, ``f1`` and ``share`` from the judging answers, each with the ends
-        of its 95 % interval, and their number ``n``.
+        of its 95 % interval, and their number ``n``. Where these answers exclude the estimated
+        share, they set it too, and `sentences_` says so.
     similarity_ : Bilinear
         Weighted cosines of the rows of `transform`, for search in any index.
     sentences_ : list of str
@@ -175,7 +176,7 @@ class Matcher(BaseEstimator):
         Parameters
         ----------
         answers : frame or list of tuples
-            As `pairs` of `fit`. Answers to judging questions of `ask` only judge.
+            As `pairs` of `fit`. Answers to judging questions of `ask` are never learned from.
         """
         tables = self._fitted_tables("learn")
         new = read_labels(answers, *tables.sides, name="answers")

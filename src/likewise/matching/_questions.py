@@ -110,7 +110,8 @@ def plausible_share(estimated: float, answers: dict[str, Any]) -> tuple[float, s
     return used, (
         f"The estimated share of matches among the candidates, {estimated:.3f}, is outside the "
         f"interval of the judging answers ({share:.3f}, from {low:.3f} to {high:.3f}): {used:.3f} "
-        "is used."
+        "is used. These answers set this share, and the threshold with it: the judged figures come "
+        "from the same answers, and can be too good."
     )
 
 
