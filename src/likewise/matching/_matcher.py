@@ -34,6 +34,7 @@ from likewise.matching._parameters import check_parameters
 from likewise.matching._questions import choose_questions, judged, plausible_share
 from likewise.matching._records import (
     KINDS,
+    WHOLE,
     common_fields,
     fingerprint,
     kinds_of,
@@ -43,6 +44,9 @@ from likewise.matching._report import MatchReport, make_report
 from likewise.matching._search import search_rows, search_similarity
 from likewise.matching._tables import ComparedTables, compare_tables, read_sides
 from likewise.similarities import Bilinear
+
+_SHARE = fields.Number(whole=False)
+_JUDGED = fields.ListOf(fields.OrNone(_SHARE), 3)  # a share and the ends of its interval
 
 
 class Matcher(BaseEstimator):
@@ -106,23 +110,33 @@ class Matcher(BaseEstimator):
     """
 
     _file_fields: ClassVar[fields.Declaration] = {
-        "fields_": fields.DictOf(fields.Choice(*KINDS)),
+        "fields_": fields.DictOf(fields.Choice(*KINDS), minimum=1),
         "candidates_": fields.Instance(Candidates),
         "fingerprint_": fields.Text(),
         "sentences_": fields.ListOf(fields.Text()),
-        "model_": fields.Instance(PairModel),
+        "model_": fields.Instance(PairModel, n_fields=lambda file: len(file.values["fields_"])),
         "letters_": fields.DictOf(
             fields.Parts(
                 terms=fields.Array(("uint32",), "terms", 3),
                 idf=fields.Array(fields.FLOATS, "terms"),
+            ),
+            keys=lambda file: [*file.values["fields_"], WHOLE],
+        ),
+        "similarity_": fields.Instance(
+            Bilinear,
+            n_item_features=lambda file: sum(
+                len(field["idf"]) for field in file.values["letters_"].values()
+            ),
+        ),
+        "offset_": fields.Number(minimum=None, whole=False),
+        "share_": fields.Number(whole=False, maximum=1),
+        "threshold_": fields.Number(minimum=None, whole=False, finite=False),
+        "forecast_": fields.Parts(precision=_SHARE, recall=_SHARE, f1=_SHARE),
+        "judged_": fields.OrNone(
+            fields.Parts(
+                n=fields.Number(), precision=_JUDGED, recall=_JUDGED, f1=_JUDGED, share=_JUDGED
             )
         ),
-        "similarity_": fields.Instance(Bilinear),
-        "offset_": fields.Number(minimum=None, whole=False),
-        "share_": fields.Number(whole=False),
-        "threshold_": fields.Number(minimum=None, whole=False, finite=False),
-        "forecast_": fields.Record(),
-        "judged_": fields.OrNone(fields.Record()),
     }
 
     def __init__(

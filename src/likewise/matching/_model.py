@@ -57,6 +57,11 @@ class PairModel:
             raise TypeError("a PairModel needs a guess, and a learner with a calibration or none.")
 
     @property
+    def n_fields(self) -> int:
+        """Number of fields that it compares."""
+        return self.guess.n_fields
+
+    @property
     def is_guess(self) -> bool:
         """Whether it was made without labels."""
         return self.learner is None
