@@ -246,6 +246,35 @@ def test_a_share_that_judges_exclude_is_said_and_not_used(tables):
     assert told in matcher.match(left, right).sentences
 
 
+@pytest.mark.parametrize("learner", ["auto", "logistic"])
+def test_labels_without_any_candidate_are_learned_from(learner):
+    left = pd.DataFrame({"id": range(6), "name": ["aaa bbb", "ccc"] * 3})
+    right = pd.DataFrame({"id": range(6), "name": ["xyz uvw", "rst"] * 3})
+    rows = [(row, row, row % 2, 0) for row in range(6)] + [(0, 1, 1, 1)]
+    labels = pd.DataFrame(rows, columns=["left_id", "right_id", "label", "judge"])
+    matcher = lw.Matcher(learner=learner).fit(left, right, labels)
+    report = matcher.match(left, right)
+    assert len(matcher.candidates_) == len(report.pairs) == len(matcher.ask(5)) == 0
+    assert (matcher.share_, report.n_decided, report.reliability) == (0.0, 0, ())
+    assert matcher.judged_["recall"][0] == 0.0
+    assert 0 < matcher.predict_proba(left, right, [(0, 1)])[0] < 1
+
+
+def test_a_guess_that_all_candidates_match_gives_no_prior(tables):
+    from likewise.matching._guess import Guess
+    from likewise.matching._labels import read_labels
+    from likewise.matching._model import learned_model
+
+    left, right, pairs = tables
+    compared = lw.Matcher(k=2).fit(left, right)._tables
+    labels = read_labels(labeled(pairs), *compared.sides)
+    certain = Guess(np.full((5, 4), 300.0), 0.5)
+    assert (certain.probabilities(compared.compared.levels) == 1).all()
+    model = learned_model(certain, compared, labels, "auto", 0)
+    p = model.scores(compared, compared.comparison.compare(labels.pairs)).learned
+    assert p[labels.is_match].mean() > 0.9 > 0.1 > p[~labels.is_match].mean()
+
+
 def test_few_labels_are_learned_from_and_said_to_be_few(tables):
     left, right, pairs = tables
     matcher = lw.Matcher().fit(left, right, labeled(pairs, 1, 1))

@@ -352,7 +352,7 @@ class Matcher(BaseEstimator):
         self.offset_ = model.offset(self._scores)
         p = probability(log_odds + self.offset_)
         self.share_ = float(p.mean()) if len(p) else 0.0
-        if len(judges):
+        if len(judges) and len(p):
             answers = judged(judges, np.zeros(len(judges), dtype=bool))
             replaced = plausible_share(self.share_, answers)
             if replaced is not None:

@@ -132,6 +132,8 @@ def _reliability(
     tables: ComparedTables, pairs: Candidates, p: np.ndarray
 ) -> tuple[Reliability, ...]:
     """Return the shares of matches among the judging answers, by range of probability."""
+    if len(pairs) == 0:
+        return ()
     keys, judges = tables.keys(pairs), tables.judges
     asked = tables.keys(judges.pairs)
     order = np.argsort(keys)
