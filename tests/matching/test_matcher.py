@@ -43,6 +43,34 @@ def test_no_labels_are_a_guess_that_says_so(tables):
     assert "No labels: this is a guess. 30 answers would improve it." in report.sentences
 
 
+CAVEAT = "This forecast is not checked by any label and can be far too high."
+
+
+def test_a_forecast_that_no_label_checks_says_so(tables, tmp_path):
+    left, right, pairs = tables
+    apart = left[:20], right[right["id"].isin([b for _, b in pairs[20:]])]  # without a match
+    matcher = lw.Matcher(learner="logistic").fit(*apart)
+    report = matcher.match(*apart)
+    assert report.n_decided > 0
+    assert CAVEAT in matcher.sentences_
+    assert report.sentences[-1].endswith(CAVEAT)
+    assert sum(CAVEAT in sentence for sentence in report.sentences) == 1
+    matcher.save(tmp_path / "m.safetensors")
+    loaded = lw.load(tmp_path / "m.safetensors")
+    assert loaded.match(left, right).sentences[-1].endswith(CAVEAT)
+    ids = [(a, b, 0, 1) for a, b in zip(apart[0]["id"], apart[1]["id"], strict=True)]
+    judges = pd.DataFrame(ids, columns=["left_id", "right_id", "label", "judge"])
+    matcher.learn(judges)  # still a guess, but answers judge it
+    told = [*matcher.sentences_, *matcher.match(*apart).sentences]
+    assert not any(CAVEAT in sentence for sentence in told)
+    assert matcher.sentences_[1].startswith("No labels: this is a guess.")
+
+
+def test_a_forecast_of_labels_has_no_caveat(tables, fitted):
+    told = [*fitted.sentences_, *fitted.match(*tables[:2]).sentences]
+    assert not any(CAVEAT in sentence for sentence in told)
+
+
 def test_duplicates_of_one_table_are_clusters(tables):
     left, right, pairs = tables
     both = pd.concat([left, right], ignore_index=True)

@@ -40,7 +40,7 @@ from likewise.matching._records import (
     kinds_of,
     read_records,
 )
-from likewise.matching._report import MatchReport, make_report
+from likewise.matching._report import UNCHECKED, MatchReport, make_report
 from likewise.matching._search import search_rows, search_similarity
 from likewise.matching._tables import ComparedTables, compare_tables, read_sides
 from likewise.similarities import Bilinear
@@ -56,6 +56,7 @@ class Matcher(BaseEstimator):
     over other records are compared; a logistic regression and a forest learn from labeled pairs,
     and their probability is calibrated to the share of matches among the candidates. Without
     labels, a model of agreement is estimated by EM: a guess, which works for people and citations.
+    It finds likely matches also where there are none, and its forecast is not checked.
 
     Parameters
     ----------
@@ -87,7 +88,8 @@ class Matcher(BaseEstimator):
     share_ : float
         Estimated share of matches among the candidates; ``offset_`` of the log odds leads to it.
     forecast_ : dict
-        Expected ``precision``, ``recall`` and ``f1`` among the candidates.
+        Expected ``precision``, ``recall`` and ``f1`` among the candidates. Without labels they
+        can be far too high.
     judged_ : dict or None
         ``precision``, ``recall``, ``f1`` and ``share`` from the judging answers, each with the ends
         of its 95 % interval, and their number ``n``. Where these answers exclude the estimated
@@ -266,6 +268,7 @@ class Matcher(BaseEstimator):
             self.sentences_[1:],
             field_weights(model, tables),
             self.judged_ if own else None,
+            is_checked=own or not model.is_guess,
         )
 
     def predict_proba(self, left: Any, right: Any, pairs: Any) -> np.ndarray:
@@ -318,6 +321,8 @@ class Matcher(BaseEstimator):
             learned_from = labels.pairs, labels.is_match.astype(float)
         else:
             self.sentences_.append("No labels: this is a guess. 30 answers would improve it.")
+            if not len(tables.judges):
+                self.sentences_.append(UNCHECKED)
             self.model_ = PairModel(guess)
             learned_from = tables.candidates, guess.probabilities(tables.compared.levels)
         self.similarity_, self.letters_ = search_similarity(tables.comparison, *learned_from)
