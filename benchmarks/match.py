@@ -24,6 +24,7 @@ _DRAWS = 12  # of labels: the calibration error of single draws differs by a fac
 _ASKED_DRAWS = 5
 _WHOLE_DRAWS = 2  # of 200 answers
 _AFTER = (30, 50, 100)  # answers
+_HALVED = 3000  # records of a table, at most
 _BINS = 10  # of the expected calibration error
 _ALL = 0  # labels of the whole training part
 
@@ -66,6 +67,8 @@ def main(folder: Path) -> None:
 def _figures(curves: dict[str, dict[int, float]]) -> Iterator[Row]:
     for name in ALL:
         yield from _without_labels(name)
+    for name in (*PAIRED, "febrl4"):
+        yield _nothing_to_match(name)
     for name in PAIRED:
         yield from _from_labels(name)
     for name in ("abt_buy", "amazon_google"):
@@ -94,6 +97,23 @@ def _without_labels(name: str) -> Iterator[Row]:
             f1(decided(report), truth),
             f"forecast {report.forecast['f1']:.3f}",
         )
+
+
+def _nothing_to_match(name: str) -> Row:
+    """Return the forecast without labels of two halves of a table, which share hardly a record."""
+    import likewise as lw
+
+    left = published(name).left
+    left = left.sample(n=min(len(left), _HALVED), random_state=0)
+    halves = left[: len(left) // 2], left[len(left) // 2 :]
+    report = lw.Matcher(one_to_one=True).fit(*halves).match(*halves)
+    return Row(
+        "no labels, halves of the left table: forecast of precision",
+        TITLES[name],
+        None,
+        report.forecast["precision"],
+        f"{report.n_decided} pairs decided, {len(halves[0])} records in each half",
+    )
 
 
 def _recall(matcher: Any, name: str) -> float:

@@ -52,6 +52,14 @@ def changed(name, array, change):
         ("SimilarityClassifier", "labels_", lambda a: a.astype(float), "must be an array of int64"),
         ("MLKR", "weights_", lambda a: -a, "but must be at least 0"),
         ("LMNN", "components_", lambda a: a * np.nan, "holds NaN or infinity"),
+        ("Matcher", "coef", lambda a: a * np.nan, "coef holds NaN or infinity"),
+        ("Matcher", "scale", lambda a: 0 * a, "scale holds 0.0, but must be at least"),
+        ("Matcher", "threshold", lambda a: a[:, None], "threshold has 2 dimensions, but 1 are"),
+        ("Matcher", "share", lambda a: a * np.nan, "share holds NaN or infinity"),
+        ("Matcher", "share", lambda a: a + 1, "share holds 2.0, but must be at most 1"),
+        ("Matcher", "share", lambda a: a[None], "share has 2 dimensions, but 1 are"),
+        ("Matcher", "weights", lambda a: np.concatenate([a, a]), "a length of 5, but 2 is needed"),
+        ("matcher-guess", "W", lambda a: a[:9], "a length of 9, but 170 is needed"),
     ],
 )
 def test_an_array_is_refused_with_a_sentence(name, array, change, message):
@@ -88,3 +96,26 @@ def test_a_mapped_array_of_an_unknown_dtype_is_refused(tmp_path):
     path.write_bytes(struct.pack("<Q", size) + changed[8:])
     with pytest.raises(ModelFileError, match="F8_E4M3"):
         lw.load(path)
+
+
+@pytest.mark.parametrize(
+    ("written", "tampered", "message"),
+    [
+        ('{"$array": "mean#3"}', '"text"', "mean must be an array of float64, not a str"),
+        ("-0.5710314900436312", '"text"', "intercept must be a number, not 'text'"),
+        ("-0.5710314900436312", '{"$float": "nan"}', "intercept is nan, but must be finite"),
+        ('"share": 0.4', '"share": 1.5', "share is 1.5, but must be at most 1"),
+        ('"share": 0.17805823506474305', '"share": "text"', "share must be a number, not 'text'"),
+        ('{"fruit": "string", "kind": "string"}', "{}", "fields_ has 0 entries, but needs 1"),
+        ('{"fruit": {"$dict"', '{"root": {"$dict"', "must have fruit, kind, \\*, but has root, k"),
+        ('"share_": 0.30578696916003445', '"share_": 2', "share_ is 2, but must be at most 1"),
+        ('"precision": 0.6981292908092107', '"precision": "text"', "forecast_.precision must be"),
+        ('"judged_": null', '"judged_": {"$dict": {"n": 3}}', "it lacks judged_.precision"),
+    ],
+)
+def test_a_value_of_a_matcher_is_refused_with_a_sentence(written, tampered, message):
+    header, arrays = read((FOLDER / "Matcher.safetensors").read_bytes())
+    assert header["fitted"].count(written) == 1
+    header["fitted"] = header["fitted"].replace(written, tampered)
+    with pytest.raises(ModelFileError, match=message):
+        from_bytes(write(header, arrays))

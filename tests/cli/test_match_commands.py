@@ -27,6 +27,7 @@ def test_without_labels_matches_and_questions_are_written(run, folder):
     code, out, err = run("match", "left.csv", "right.csv", "--one-to-one")
     assert code == 0, err
     assert "this is a guess" in out
+    assert "is not checked by any label and can be far too high" in " ".join(out.split())
     assert "right.csv: UTF-16" in err
     assert f1(matches("matches.csv"), people()[2]) > 0.95
     questions = pd.read_csv("questions.csv")

@@ -43,6 +43,34 @@ def test_no_labels_are_a_guess_that_says_so(tables):
     assert "No labels: this is a guess. 30 answers would improve it." in report.sentences
 
 
+CAVEAT = "This forecast is not checked by any label and can be far too high."
+
+
+def test_a_forecast_that_no_label_checks_says_so(tables, tmp_path):
+    left, right, pairs = tables
+    apart = left[:20], right[right["id"].isin([b for _, b in pairs[20:]])]  # without a match
+    matcher = lw.Matcher(learner="logistic").fit(*apart)
+    report = matcher.match(*apart)
+    assert report.n_decided > 0
+    assert CAVEAT in matcher.sentences_
+    assert report.sentences[-1].endswith(CAVEAT)
+    assert sum(CAVEAT in sentence for sentence in report.sentences) == 1
+    matcher.save(tmp_path / "m.safetensors")
+    loaded = lw.load(tmp_path / "m.safetensors")
+    assert loaded.match(left, right).sentences[-1].endswith(CAVEAT)
+    ids = [(a, b, 0, 1) for a, b in zip(apart[0]["id"], apart[1]["id"], strict=True)]
+    judges = pd.DataFrame(ids, columns=["left_id", "right_id", "label", "judge"])
+    matcher.learn(judges)  # still a guess, but answers judge it
+    told = [*matcher.sentences_, *matcher.match(*apart).sentences]
+    assert not any(CAVEAT in sentence for sentence in told)
+    assert matcher.sentences_[1].startswith("No labels: this is a guess.")
+
+
+def test_a_forecast_of_labels_has_no_caveat(tables, fitted):
+    told = [*fitted.sentences_, *fitted.match(*tables[:2]).sentences]
+    assert not any(CAVEAT in sentence for sentence in told)
+
+
 def test_duplicates_of_one_table_are_clusters(tables):
     left, right, pairs = tables
     both = pd.concat([left, right], ignore_index=True)
@@ -183,6 +211,19 @@ def test_asking_learns_and_every_fifth_answer_judges(tables):
     assert f1(decided_pairs(matcher.match(left, right)), pairs) > 0.95
 
 
+def test_all_candidates_can_be_asked_about(tables):
+    left, right, pairs = tables
+    matcher = lw.Matcher(k=2, learner="logistic").fit(left, right, labeled(pairs))
+    questions = matcher.ask(1000)
+    rows = set(zip(questions["left_id"], questions["right_id"], strict=True))
+    known = set(zip(labeled(pairs)["left_id"], labeled(pairs)["right_id"], strict=True))
+    found = matcher.match(left, right).pairs
+    candidates = set(zip(found["left_id"], found["right_id"], strict=True))
+    assert len(rows) == len(questions)
+    assert rows == candidates - known
+    assert len(matcher.ask(5)) == 0
+
+
 def test_with_labels_the_most_uncertain_pairs_are_asked_at_once(tables):
     left, right, pairs = tables
     matcher = lw.Matcher().fit(left, right, labeled(pairs))
@@ -228,7 +269,38 @@ def test_a_share_that_judges_exclude_is_said_and_not_used(tables):
     matches = pd.DataFrame(pairs[12:], columns=["left_id", "right_id"]).assign(label=1, judge=1)
     matcher = lw.Matcher().fit(left, right, pd.concat([labels, matches]))
     assert matcher.share_ == matcher.judged_["share"][1] > 0.8
-    assert any("outside the interval" in sentence for sentence in matcher.sentences_)
+    (told,) = [sentence for sentence in matcher.sentences_ if "outside the interval" in sentence]
+    assert "the judged figures come from the same answers, and can be too good." in told
+    assert told in matcher.match(left, right).sentences
+
+
+@pytest.mark.parametrize("learner", ["auto", "logistic"])
+def test_labels_without_any_candidate_are_learned_from(learner):
+    left = pd.DataFrame({"id": range(6), "name": ["aaa bbb", "ccc"] * 3})
+    right = pd.DataFrame({"id": range(6), "name": ["xyz uvw", "rst"] * 3})
+    rows = [(row, row, row % 2, 0) for row in range(6)] + [(0, 1, 1, 1)]
+    labels = pd.DataFrame(rows, columns=["left_id", "right_id", "label", "judge"])
+    matcher = lw.Matcher(learner=learner).fit(left, right, labels)
+    report = matcher.match(left, right)
+    assert len(matcher.candidates_) == len(report.pairs) == len(matcher.ask(5)) == 0
+    assert (matcher.share_, report.n_decided, report.reliability) == (0.0, 0, ())
+    assert matcher.judged_["recall"][0] == 0.0
+    assert 0 < matcher.predict_proba(left, right, [(0, 1)])[0] < 1
+
+
+def test_a_guess_that_all_candidates_match_gives_no_prior(tables):
+    from likewise.matching._guess import Guess
+    from likewise.matching._labels import read_labels
+    from likewise.matching._model import learned_model
+
+    left, right, pairs = tables
+    compared = lw.Matcher(k=2).fit(left, right)._tables
+    labels = read_labels(labeled(pairs), *compared.sides)
+    certain = Guess(np.full((5, 4), 300.0), 0.5)
+    assert (certain.probabilities(compared.compared.levels) == 1).all()
+    model = learned_model(certain, compared, labels, "auto", 0)
+    p = model.scores(compared, compared.comparison.compare(labels.pairs)).learned
+    assert p[labels.is_match].mean() > 0.9 > 0.1 > p[~labels.is_match].mean()
 
 
 def test_few_labels_are_learned_from_and_said_to_be_few(tables):

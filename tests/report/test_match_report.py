@@ -65,6 +65,7 @@ def test_a_guess_says_so_and_clusters_have_their_records(tmp_path):
     report = lw.Matcher(k=4).fit(table).match(table)
     page = written(tmp_path, report, table, model_path="my matcher.safetensors")
     assert "this is a guess" in page
+    assert "This forecast is not checked by any label and can be far too high." in page
     assert "No answers judge it" in page
     assert "The least coherent clusters" in page
     assert page.count("<h3>Cluster ") == 5

@@ -122,7 +122,7 @@ class Array(Field):
     dtypes : names of the dtypes that it may have
     *shape : str, int or callable
         The name of a size, a number, or a function of the sizes found so far.
-    minimum : float, optional
+    minimum, maximum : float, optional
     below : str, optional
         The name of a size that all values must be below.
     finite : bool, default=True
@@ -133,11 +133,13 @@ class Array(Field):
         dtypes: tuple[str, ...],
         *shape: Size,
         minimum: float | None = None,
+        maximum: float | None = None,
         below: str | None = None,
         finite: bool = True,
     ) -> None:
         self.dtypes, self.shape = dtypes, shape
-        self.minimum, self.below, self.finite = minimum, below, finite
+        self.minimum, self.maximum = minimum, maximum
+        self.below, self.finite = below, finite
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, np.ndarray) or value.dtype.name not in self.dtypes:
@@ -155,6 +157,8 @@ class Array(Field):
             raise ValueError(f"{name} holds NaN or infinity; it must be finite.")
         if self.minimum is not None and value.min() < self.minimum:
             raise ValueError(f"{name} holds {value.min()}, but must be at least {self.minimum}.")
+        if self.maximum is not None and value.max() > self.maximum:
+            raise ValueError(f"{name} holds {value.max()}, but must be at most {self.maximum}.")
         if self.below is not None and value.max() >= sizes[self.below]:
             raise ValueError(
                 f"{name} holds {value.max()}, but there are {sizes[self.below]} {self.below}."
@@ -189,15 +193,15 @@ class Number(Field):
     whole : bool
     size : Size or None
         The size that it states.
-    maximum : str or None
-        The name of a size that it must not exceed.
+    maximum : float, str or None
+        A number, or the name of a size, that it must not exceed.
     finite : bool
     """
 
     minimum: float | None = 0
     whole: bool = True
     size: Size | None = None
-    maximum: str | None = None
+    maximum: float | str | None = None
     finite: bool = True
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
@@ -208,10 +212,12 @@ class Number(Field):
             raise ValueError(f"{name} is {value}, but must be finite.")
         if self.minimum is not None and value < self.minimum:
             raise ValueError(f"{name} is {value}, but must be at least {self.minimum}.")
-        if self.maximum is not None and value > sizes[self.maximum]:
+        if isinstance(self.maximum, str) and value > sizes[self.maximum]:
             raise ValueError(
                 f"{name} is {value}, but there are {sizes[self.maximum]} {self.maximum}."
             )
+        if isinstance(self.maximum, int | float) and value > self.maximum:
+            raise ValueError(f"{name} is {value}, but must be at most {self.maximum}.")
         if self.size is not None:
             sizes.bind(self.size, int(value), name)
 
@@ -294,13 +300,31 @@ class Parts(Field):
 
 @dataclass(frozen=True)
 class DictOf(Field):
-    """A dict of texts to values of one kind, which may have new sizes of their own."""
+    """A dict of texts to values of one kind, which may have new sizes of their own.
+
+    Attributes
+    ----------
+    field : Field
+    minimum : int
+        Number of entries.
+    keys : callable or None
+        The keys that it must have, in their order, as a function of the sizes found so far.
+    """
 
     field: Field
+    minimum: int = 0
+    keys: Callable[[Sizes], list[str]] | None = None
 
     def check(self, value: Any, name: str, sizes: Sizes) -> None:
         if not isinstance(value, dict):
             raise TypeError(f"{name} must be an object, not a {type(value).__name__}.")
+        if len(value) < self.minimum:
+            raise ValueError(f"{name} has {len(value)} entries, but needs {self.minimum} or more.")
+        keys = list(value) if self.keys is None else self.keys(sizes)
+        if list(value) != keys:
+            raise ValueError(
+                f"{name} must have {', '.join(keys)}, but has {', '.join(value) or 'none'}."
+            )
         for key, each in value.items():
             self.field.check(each, f"{name}.{key}", sizes.copy())
 

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likewise._files import fields
+
 _EDGE = 1e-6  # probabilities stay this far from 0 and 1
 _LEARNED_EDGE = 0.005  # of a forest of 100 trees
 _GUESSED_LIMIT = 6.9  # log odds of a guess that count in older files
@@ -15,6 +17,7 @@ _ITERATIONS = 200
 _TOLERANCE = 1e-9
 _LARGEST = 30.0  # offset of log odds
 _Z = 1.959963984540054  # of a 95 % interval
+_NO_SIZES = fields.Sizes(None, {})
 
 
 def log_odds(p: np.ndarray, edge: float = _EDGE) -> np.ndarray:
@@ -53,8 +56,9 @@ class Calibration:
     others: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        if not np.isfinite([self.learned, self.guessed, self.intercept, self.share]).all():
-            raise ValueError("the numbers of a calibration must be finite.")
+        for name in ("learned", "guessed", "intercept"):
+            fields.Number(minimum=None, whole=False).check(getattr(self, name), name, _NO_SIZES)
+        fields.Number(whole=False, maximum=1).check(self.share, "share", _NO_SIZES)
         if (self.matches is None) != (self.others is None):
             raise ValueError("a calibration needs the log odds of matches and of others, or none.")
         for odds in (self.matches, self.others):

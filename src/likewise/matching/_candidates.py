@@ -35,6 +35,10 @@ class Candidates:
     def __getitem__(self, which: slice | np.ndarray) -> "Candidates":
         return Candidates(self.left[which], self.right[which])
 
+    def rows(self) -> list[tuple[int, int]]:
+        """Return the row numbers of each pair."""
+        return list(zip(self.left.tolist(), self.right.tolist(), strict=True))
+
     def __repr__(self) -> str:
         return f"Candidates({len(self)} pairs)"
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likewise._files import fields
 from likewise.matching._records import WHOLE
 
 _CUTS = (0.55, 0.8)  # of similarities; below: differs; "same" is one level more
@@ -17,6 +18,10 @@ _COMPARED = {"string": "edits", "number": "edits", "text": "words"}
 _LEAD = (WHOLE, "lead by letters")
 _N_LEVELS = 4
 _MAX_FIELDS_IN_KEY = 26  # levels of more do not fit into 64 bits
+_FIELDS: fields.Declaration = {
+    "weights": fields.Array(("float64",), "fields", _N_LEVELS),
+    "share": fields.Number(whole=False, maximum=1),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +40,20 @@ class Guess:
     share: float
 
     def __post_init__(self) -> None:
-        if self.weights.ndim != 2 or self.weights.shape[1] != _N_LEVELS:
-            raise ValueError("the guess must have a weight for each of four levels.")
-        if not (np.isfinite(self.weights).all() and 0 < self.share < 1):
-            raise ValueError("the weights of the guess must be finite, and its share in (0, 1).")
+        fields.check_fields(vars(self), _FIELDS, fields.Sizes(self, {}), "")
+        if not (len(self.weights) and 0 < self.share < 1):
+            raise ValueError("the guess must have weights, and a share in (0, 1).")
+
+    @property
+    def n_fields(self) -> int:
+        """Number of fields, without the lead."""
+        return len(self.weights) - 1
 
     def field_weights(self, levels: np.ndarray) -> np.ndarray:
         """Return the weight of each field and the lead; a missing value has none."""
         if levels.shape[1] != len(self.weights):
             raise ValueError(
-                f"the guess has weights of {len(self.weights) - 1} fields, but "
+                f"the guess has weights of {self.n_fields} fields, but "
                 f"{levels.shape[1] - 1} are compared."
             )
         return np.where(levels < 0, 0.0, self.weights[np.arange(levels.shape[1]), levels])
@@ -106,11 +115,12 @@ def fit_guess(levels: np.ndarray) -> Guess:
     patterns, n_pairs = _patterns(levels)
     p = np.where(patterns[:, -1] >= np.searchsorted(_LEAD_CUTS, 0.0, "right"), *_START[::-1])
     start, kept = p, _N_PRIOR / (_N_PRIOR + n_pairs.sum())
-    fields = range(patterns.shape[1])
-    guess = Guess(np.zeros((len(fields), _N_LEVELS)), 0.5)
+    n_columns = patterns.shape[1]
+    guess = Guess(np.zeros((n_columns, _N_LEVELS)), 0.5)
     for _ in range(_ITERATIONS):
         matches = (kept * start + (1 - kept) * p) * n_pairs
-        weights = np.stack([_rising_weights(patterns[:, f], matches, n_pairs) for f in fields])
+        columns = (patterns[:, column] for column in range(n_columns))
+        weights = np.stack([_rising_weights(column, matches, n_pairs) for column in columns])
         share = float(np.clip(matches.sum() / max(1, n_pairs.sum()), 1e-6, 1 - 1e-6))
         guess = Guess(weights, share)
         before, p = p, guess.probabilities(patterns)

@@ -190,16 +190,20 @@ def check_both_kinds(labels: Labels, name: str = "pairs") -> None:
 
 
 def merge_labels(old: Labels, new: Labels) -> Labels:
-    """Return old and new labels; a new label replaces an old one of the same pair."""
-    known = set(zip(new.pairs.left.tolist(), new.pairs.right.tolist(), strict=True))
-    rows = zip(old.pairs.left.tolist(), old.pairs.right.tolist(), strict=True)
-    kept = old.part(np.array([pair not in known for pair in rows], dtype=bool))
+    """Return old and new labels; a new label replaces an old one of the same pair.
+
+    A pair that judged goes on judging.
+    """
+    rows, judges = new.pairs.rows(), set(old.part(old.judging).pairs.rows())
+    judging = new.judging | np.array([pair in judges for pair in rows], dtype=bool)
+    known = set(rows)
+    kept = old.part(np.array([pair not in known for pair in old.pairs.rows()], dtype=bool))
     return Labels(
         Candidates(
             np.append(kept.pairs.left, new.pairs.left), np.append(kept.pairs.right, new.pairs.right)
         ),
         np.append(kept.is_match, new.is_match),
-        np.append(kept.judging, new.judging),
+        np.append(kept.judging, judging),
         np.append(kept.asked, new.asked),
     )
 

@@ -6,14 +6,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise import kernels
-from likewise._validation import check_choice
+from likewise._files import fields
 
 LEARNERS = ("auto", "logistic", "forest")
 _C = 0.1
 _TREES = 100
 _MIN_LEAF = 2  # rows
 _MISSING = -1.0  # a missing feature in the forest
+_MIN_SCALE = 1e-12  # of a feature that differs
 FOLDS = 5
+_DOUBLES = ("float64",)
+_FIELDS: fields.Declaration = {
+    "kind": fields.Choice(*LEARNERS),
+    "coef": fields.Array(_DOUBLES, "features"),
+    "mean": fields.Array(_DOUBLES, "features"),
+    "scale": fields.Array(_DOUBLES, "features", minimum=_MIN_SCALE),
+    "intercept": fields.Number(minimum=None, whole=False),
+    "feature": fields.Array(fields.INTEGERS, "nodes", minimum=0, below="features"),
+    "left": fields.Array(fields.INTEGERS, "nodes", minimum=0, below="nodes"),
+    "right": fields.Array(fields.INTEGERS, "nodes", minimum=0, below="nodes"),
+    "threshold": fields.Array(_DOUBLES, "nodes"),
+    "share": fields.Array(_DOUBLES, "nodes", minimum=0, maximum=1),
+    "roots": fields.Array(fields.INTEGERS, "trees", minimum=0, below="nodes"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,17 +61,10 @@ class PairLearner:
     share: np.ndarray
 
     def __post_init__(self) -> None:
-        check_choice(self.kind, "kind", LEARNERS)
-        n = len(self.feature)
-        for name, bound in (("roots", n), ("left", n), ("right", n), ("feature", len(self.coef))):
-            places = getattr(self, name)
-            if places.dtype.kind not in "iu" or not ((places >= 0) & (places < bound)).all():
-                raise ValueError(f"{name} must be numbers from 0 to {bound - 1}.")
-        same_length = {len(a) for a in (self.left, self.right, self.threshold, self.share)} == {n}
-        same_width = len(self.mean) == len(self.scale) == len(self.coef)
-        if not (same_length and same_width and len(self.roots)):
-            raise ValueError("the arrays of the learner must belong together.")
-        own = np.arange(n)
+        fields.check_fields(vars(self), _FIELDS, fields.Sizes(self, {}), "")
+        if not len(self.roots):
+            raise ValueError("roots is empty, but one tree or more is needed.")
+        own = np.arange(len(self.feature))
         ends = (self.left == own) & (self.right == own)
         if not (ends | ((self.left > own) & (self.right > own))).all():
             raise ValueError("a node must be a leaf or come before both of its children.")
@@ -71,6 +79,7 @@ class PairLearner:
 
     def log_odds(self, vectors: np.ndarray) -> np.ndarray:
         """Return the contribution of each feature to the log odds of the logistic regression."""
+        self._check_width(vectors)
         return np.nan_to_num((vectors - self.mean) / self.scale) * self.coef
 
     def logistic(self, vectors: np.ndarray) -> np.ndarray:
@@ -81,14 +90,17 @@ class PairLearner:
 
     def forest(self, vectors: np.ndarray) -> np.ndarray:
         """Return the mean share of matches in the leaves of the trees."""
-        if vectors.shape[1] != len(self.coef):
-            raise ValueError(
-                f"the learner has {len(self.coef)} features, but {vectors.shape[1]} were given."
-            )
+        self._check_width(vectors)
         shares = np.empty(len(vectors))
         nodes = self.feature, self.threshold, self.left, self.right, self.share
         kernels.forest_means(_filled(vectors), self.roots, *nodes, shares)
         return shares
+
+    def _check_width(self, vectors: np.ndarray) -> None:
+        if vectors.shape[1] != len(self.coef):
+            raise ValueError(
+                f"the learner has {len(self.coef)} features, but {vectors.shape[1]} were given."
+            )
 
 
 class LabeledVectors(NamedTuple):
@@ -120,7 +132,7 @@ def fit_learner(
     mean = np.where(present, vectors, 0.0).sum(axis=0) / n
     centered = np.where(present, vectors - mean, 0.0)
     scale = np.sqrt((centered**2).mean(axis=0))
-    scale[scale < 1e-12] = 1.0
+    scale[scale < _MIN_SCALE] = 1.0
     logistic = LogisticRegression(C=_C, max_iter=1000).fit(centered / scale, labels, weights)
     forest = RandomForestClassifier(_TREES, min_samples_leaf=_MIN_LEAF, random_state=random_state)
     forest.fit(_filled(vectors), labels, weights)

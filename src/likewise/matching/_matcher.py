@@ -35,15 +35,19 @@ from likewise.matching._parameters import check_parameters
 from likewise.matching._questions import choose_questions, judged, plausible_share
 from likewise.matching._records import (
     KINDS,
+    WHOLE,
     common_fields,
     fingerprint,
     kinds_of,
     read_records,
 )
-from likewise.matching._report import MatchReport, make_report
+from likewise.matching._report import UNCHECKED, MatchReport, make_report
 from likewise.matching._search import search_rows, search_similarity
 from likewise.matching._tables import ComparedTables, compare_tables, read_sides
 from likewise.similarities import Bilinear
+
+_SHARE = fields.Number(whole=False)
+_JUDGED = fields.ListOf(fields.OrNone(_SHARE), 3)  # a share and the ends of its interval
 
 
 class Matcher(BaseEstimator):
@@ -53,6 +57,7 @@ class Matcher(BaseEstimator):
     over other records are compared; a logistic regression and a forest learn from labeled pairs,
     and their probability is calibrated to the share of matches among the candidates. Without
     labels, a model of agreement is estimated by EM: a guess, which works for people and citations.
+    It finds likely matches also where there are none, and its forecast is not checked.
 
     Parameters
     ----------
@@ -84,10 +89,12 @@ class Matcher(BaseEstimator):
     share_ : float
         Estimated share of matches among the candidates; ``offset_`` of the log odds leads to it.
     forecast_ : dict
-        Expected ``precision``, ``recall`` and ``f1`` among the candidates.
+        Expected ``precision``, ``recall`` and ``f1`` among the candidates. Without labels they
+        can be far too high.
     judged_ : dict or None
         ``precision``, ``recall``, ``f1`` and ``share`` from the judging answers, each with the ends
-        of its 95 % interval, and their number ``n``.
+        of its 95 % interval, and their number ``n``. Where these answers exclude the estimated
+        share, they set it too, and `sentences_` says so.
     similarity_ : Bilinear
         Weighted cosines of the rows of `transform`, for search in any index.
     sentences_ : list of str
@@ -106,23 +113,33 @@ class Matcher(BaseEstimator):
     """
 
     _file_fields: ClassVar[fields.Declaration] = {
-        "fields_": fields.DictOf(fields.Choice(*KINDS)),
+        "fields_": fields.DictOf(fields.Choice(*KINDS), minimum=1),
         "candidates_": fields.Instance(Candidates),
         "fingerprint_": fields.Text(),
         "sentences_": fields.ListOf(fields.Text()),
-        "model_": fields.Instance(PairModel),
+        "model_": fields.Instance(PairModel, n_fields=lambda file: len(file.values["fields_"])),
         "letters_": fields.DictOf(
             fields.Parts(
                 terms=fields.Array(("uint32",), "terms", 3),
                 idf=fields.Array(fields.FLOATS, "terms"),
+            ),
+            keys=lambda file: [*file.values["fields_"], WHOLE],
+        ),
+        "similarity_": fields.Instance(
+            Bilinear,
+            n_item_features=lambda file: sum(
+                len(field["idf"]) for field in file.values["letters_"].values()
+            ),
+        ),
+        "offset_": fields.Number(minimum=None, whole=False),
+        "share_": fields.Number(whole=False, maximum=1),
+        "threshold_": fields.Number(minimum=None, whole=False, finite=False),
+        "forecast_": fields.Parts(precision=_SHARE, recall=_SHARE, f1=_SHARE),
+        "judged_": fields.OrNone(
+            fields.Parts(
+                n=fields.Number(), precision=_JUDGED, recall=_JUDGED, f1=_JUDGED, share=_JUDGED
             )
         ),
-        "similarity_": fields.Instance(Bilinear),
-        "offset_": fields.Number(minimum=None, whole=False),
-        "share_": fields.Number(whole=False),
-        "threshold_": fields.Number(minimum=None, whole=False, finite=False),
-        "forecast_": fields.Record(),
-        "judged_": fields.OrNone(fields.Record()),
     }
 
     def __init__(
@@ -176,7 +193,7 @@ class Matcher(BaseEstimator):
         Parameters
         ----------
         answers : frame or list of tuples
-            As `pairs` of `fit`. Answers to judging questions of `ask` only judge.
+            As `pairs` of `fit`. Answers to judging questions of `ask` are never learned from.
         """
         tables = self._fitted_tables("learn")
         new = read_labels(answers, *tables.sides, name="answers")
@@ -191,8 +208,9 @@ class Matcher(BaseEstimator):
     def ask(self, n: int = 10) -> Any:
         """Return pairs that are worth asking a person about.
 
-        Every fifth question is drawn at random from the candidates: its answer only judges. The
-        others begin with likely and random pairs and go on with the most uncertain ones.
+        Every fifth question judges: its pair is of a random fifth of the candidates that is
+        reserved for this. The others begin with likely and random pairs and go on with the most
+        uncertain ones.
 
         Parameters
         ----------
@@ -214,7 +232,7 @@ class Matcher(BaseEstimator):
             np.isin(keys, [*tables.asked, *labeled]),
             self._scores.uncertainty,
             tables.compared.appeal,
-            np.random.default_rng([self.random_state, len(tables.asked)]),
+            self.random_state,
             guessing=self.model_.is_guess,
         )
         asked = {int(keys[place]): judges for place, judges in chosen}
@@ -251,6 +269,7 @@ class Matcher(BaseEstimator):
             self.sentences_[1:],
             field_weights(model, tables),
             self.judged_ if own else None,
+            is_checked=own or not model.is_guess,
         )
 
     def predict_proba(self, left: Any, right: Any, pairs: Any) -> np.ndarray:
@@ -303,6 +322,8 @@ class Matcher(BaseEstimator):
             learned_from = labels.pairs, labels.is_match.astype(float)
         else:
             self.sentences_.append("No labels: this is a guess. 30 answers would improve it.")
+            if not len(tables.judges):
+                self.sentences_.append(UNCHECKED)
             self.model_ = PairModel(guess)
             learned_from = tables.candidates, guess.probabilities(tables.compared.levels)
         self.similarity_, self.letters_ = search_similarity(tables.comparison, *learned_from)
@@ -337,7 +358,7 @@ class Matcher(BaseEstimator):
         self.offset_ = model.offset(self._scores)
         p = probability(log_odds + self.offset_)
         self.share_ = float(p.mean()) if len(p) else 0.0
-        if len(judges):
+        if len(judges) and len(p):
             answers = judged(judges, np.zeros(len(judges), dtype=bool))
             replaced = plausible_share(self.share_, answers)
             if replaced is not None:

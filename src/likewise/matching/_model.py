@@ -22,6 +22,7 @@ _N_PRIOR = 200  # likely matches, and as many likely non-matches
 _PRIOR_WEIGHT = 20.0  # labels that the guess counts for
 _PRIOR_SHARE = 0.25  # of matches among them
 _MAX_FACTOR = 2.0  # between the shares of matches by labels and by the guess
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,11 @@ class PairModel:
             raise TypeError("a PairModel needs a guess, and a learner with a calibration or none.")
 
     @property
+    def n_fields(self) -> int:
+        """Number of fields that it compares."""
+        return self.guess.n_fields
+
+    @property
     def is_guess(self) -> bool:
         """Whether it was made without labels."""
         return self.learner is None
@@ -85,7 +91,7 @@ class PairModel:
         Answers to questions need none. For other labels, the share of matches is estimated, as
         long as it is within a factor of the share by the guess.
         """
-        if self.asked or self.calibration is None:
+        if self.asked or self.calibration is None or len(scores.guessed) == 0:
             return 0.0
         log_odds = self.log_odds(scores)
         share = self.calibration.share_among(log_odds)
@@ -151,11 +157,14 @@ def learned_model(
 def _prior(
     guess: Guess, tables: ComparedTables, agreement: Agreement, random_state: int
 ) -> LabeledVectors:
-    """Return likely matches and non-matches among the candidates, drawn by the guess."""
-    n = min(_N_PRIOR, len(tables.compared))
+    """Return likely matches and non-matches among the candidates, drawn by the guess.
+
+    None where the guess allows for no match, or for matches alone.
+    """
     rng = np.random.default_rng(random_state)
     p = guess.probabilities(tables.compared.levels)
-    draws = [rng.choice(len(p), n, p=q / q.sum()) for q in (p, 1 - p)]
+    n = min(_N_PRIOR, len(p)) if p.any() and (p < 1).any() else 0
+    draws = [rng.choice(len(p), n, p=q / q.sum()) if n else _NO_ROWS for q in (p, 1 - p)]
     vectors = with_agreement(tables.compared, tables, np.concatenate(draws), agreement)
     labels = np.repeat([True, False], n)
     share = np.where(labels, _PRIOR_SHARE, 1 - _PRIOR_SHARE)

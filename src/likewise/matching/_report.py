@@ -11,6 +11,7 @@ from likewise.matching._decision import Decision, falling, membership
 from likewise.matching._tables import ComparedTables
 
 _RANGES = 5  # of probabilities that answers judge
+UNCHECKED = "This forecast is not checked by any label and can be far too high."
 
 
 class Reliability(NamedTuple):
@@ -92,8 +93,13 @@ def make_report(
     sentences: list[str],
     weights: dict[str, float],
     judged: dict[str, Any] | None,
+    *,
+    is_checked: bool,
 ) -> MatchReport:
-    """Return pairs and clusters as frames, with their expected quality."""
+    """Return pairs and clusters as frames, with their expected quality.
+
+    Where labels neither taught nor judge the matcher, `is_checked` is false.
+    """
     order = falling(pairs, p)
     listed = tables.as_frame(
         {
@@ -106,10 +112,10 @@ def make_report(
     n = int(decision.is_match.sum())
     expects = ", ".join(f"{name} {value:.3f}" for name, value in expected.items())
     told = (
-        *sentences,
+        *(sentence for sentence in sentences if sentence != UNCHECKED),  # it follows the figures
         tables.sentence(len(pairs)),
         f"{n} pairs are decided as matches, at a probability of {decision.threshold:.3f} or more; "
-        f"expected: {expects}.",
+        f"expected: {expects}.{'' if is_checked else f' {UNCHECKED}'}",
     )
     share = float(p.mean()) if len(p) else 0.0
     clusters = None
@@ -132,6 +138,8 @@ def _reliability(
     tables: ComparedTables, pairs: Candidates, p: np.ndarray
 ) -> tuple[Reliability, ...]:
     """Return the shares of matches among the judging answers, by range of probability."""
+    if len(pairs) == 0:
+        return ()
     keys, judges = tables.keys(pairs), tables.judges
     asked = tables.keys(judges.pairs)
     order = np.argsort(keys)
