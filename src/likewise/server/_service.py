@@ -1,6 +1,7 @@
 """The server without HTTP: searches, feedback, items and versions."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from math import isfinite
@@ -40,6 +41,7 @@ from likewise.server.store import (
     open_store,
 )
 
+_LOG = logging.getLogger("likewise.server")
 _POLL_SECONDS = 0.1
 _FLUSH_SECONDS = 5.0  # between writes of the number of searches
 _MAX_INLINE_NUMBERS = 2_000_000  # a search over so many numbers takes about half a millisecond
@@ -117,6 +119,7 @@ class Service(StoreFollower):
         return self._store_answers and self.store.writable
 
     def _poll(self) -> None:
+        logged = ""
         while not self._stopping.wait(_POLL_SECONDS):
             try:
                 self.refresh()
@@ -126,9 +129,13 @@ class Service(StoreFollower):
                     self._next_flush = monotonic() + _FLUSH_SECONDS
                 if not self.store.writable:
                     self.store.try_to_write()
-                self._store_answers = True
+                self._store_answers, logged = True, ""
             except StoreUnavailable:
                 self._store_answers = False
+            except Exception as error:
+                self._store_answers = False
+                if logged != (logged := repr(error)):  # once, although every poll may fail
+                    _LOG.exception("a refresh from the store failed")
 
     # Queries.
 
