@@ -1,5 +1,6 @@
 """The service for every kind of model, without HTTP."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -168,6 +169,10 @@ def test_an_empty_catalogue_finds_nothing(serve):
         (lambda frame: frame.assign(a=np.nan), "missing or larger than 1e"),
         (lambda frame: frame.assign(a=1e20), "missing or larger than 1e"),
         (lambda frame: frame[["id", "name"]], "at least one column of numbers"),
+        (lambda frame: frame.assign(id=[*range(19), 2**53 + 1]), "9007199254740993 in row 20, but"),
+        (lambda frame: frame.assign(id=frame["name"] + "x" * 200), "a text of 1 to 200 characters"),
+        (lambda frame: frame.assign(id=["", *frame["name"][1:]]), "contains '' in row 1, but"),
+        (lambda frame: frame.assign(id=["a\0", *frame["name"][1:]]), "without a null byte"),
     ],
 )
 def test_items_that_do_not_fit_are_refused_before_anything_is_written(
@@ -175,6 +180,22 @@ def test_items_that_do_not_fit_are_refused_before_anything_is_written(
 ):
     with pytest.raises(ValueError, match=sentence):
         serve(lw.Bilinear(np.eye(3)), change(numbers))
+    serve(None, numbers)
+
+
+def test_cells_that_are_no_numbers_are_missing(serve, numbers):
+    numbers["price"] = [np.nan, np.inf, -np.inf, *range(17)]
+    service = serve(lw.Bilinear(np.eye(3)), numbers, label="price")
+    assert [service.item(name).row["price"] for name in range(100, 104)] == [None, None, None, 0.0]
+    assert len(serve(None, label="price").snapshot.catalog) == 20
+    found = service.search_json(question(id=100, k=20, rows=True))
+    json.loads(found, parse_constant=pytest.fail)
+
+
+def test_a_store_with_cells_that_are_no_numbers_opens(serve, numbers):
+    service = serve(lw.Bilinear(np.eye(3)), numbers)
+    service.store.put_items([("old", np.ones(3, dtype=np.float32), {"price": float("nan")})])
+    assert serve(None).item("old").row == {"price": None}
 
 
 def test_questions_are_about_the_nearest_and_answers_tell_how_many(serve, rng):
