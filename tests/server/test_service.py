@@ -11,6 +11,7 @@ import likewise as lw
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _schemas as schemas
+from likewise.server.api._feedback import export_journal
 from likewise.server.explorer._explorer import Explorer
 from likewise.server.learning._questions import QuestionSelector
 from likewise.server.store import InvalidRequest, NotFound, NotSupported
@@ -268,3 +269,31 @@ def test_only_a_short_search_runs_in_the_event_loop(serve, numbers, monkeypatch)
 def test_a_search_that_scores_item_by_item_runs_on_a_thread(serve, numbers):
     service = serve(lw.Bilinear(np.eye(3), "dice"), numbers.assign(a=1.0, b=2.0, c=3.0))
     assert not service.is_fast(question(id=100))
+
+
+def test_pairs_stay_pairs_and_are_within_the_limit_of_a_request(serve, rng):
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame.insert(0, "id", [f"-{row}" for row in range(300)])  # not a formula in a list of pairs
+    service = serve(lw.Bilinear(1.0, "cosine"), frame)
+    pairs = [{"query": "-0", "item": f"-{n}", "same": n % 2 == 0} for n in range(1, 300)]
+    assert service.feedback(schemas.FeedbackRequest(pairs=pairs, key="=key")) == 2
+    lines = "".join(export_journal(service.store, "csv", "pairs")).splitlines()
+    assert len(lines) == 300
+    assert lines[1].startswith("-0,-2,1,'=key,")
+    assert sum(int(line.split(",")[2]) for line in lines[1:]) == 149
+    assert "".join(export_journal(service.store, "jsonl")) == ""
+    shown = [f"-{n}" for n in range(100)]
+    clicks = [{"query": "-0", "shown": shown, "chose": shown[:50]}] * 4  # the limit
+    with pytest.raises(InvalidRequest, match="makes 10002 comparisons, but the limit is 10000"):
+        service.feedback(schemas.FeedbackRequest(clicks=clicks, pairs=pairs))
+
+
+def test_an_export_is_written_in_batches_of_lines(serve, numbers):
+    service = serve(lw.Bilinear(1.0), numbers)
+    shown = list(range(100, 120))
+    click = {"query": 100, "shown": shown, "chose": shown[:10]}
+    for _ in range(60):
+        service.feedback(schemas.FeedbackRequest(clicks=[click]))
+    parts = list(export_journal(service.store, "csv"))
+    assert len(parts) == 2
+    assert len("".join(parts).splitlines()) == 6_001
