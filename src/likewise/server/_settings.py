@@ -63,7 +63,7 @@ class Settings:
     feedback_rate : float, default=200.0
         Sustained limit of a client's feedback requests per second.
     timeout : float, default=30.0
-        Time limit of a request in seconds.
+        Seconds within which the response to a request must begin.
     root_path : str, default=""
         The path under which a proxy serves this server, such as ``/sim``.
     """
