@@ -14,7 +14,7 @@ from likewise.server.api import _schemas as schemas
 from likewise.server.api._feedback import export_journal
 from likewise.server.explorer._explorer import Explorer
 from likewise.server.learning._questions import QuestionSelector
-from likewise.server.store import InvalidRequest, NotFound, NotSupported
+from likewise.server.store import InvalidRequest, NotFound, NotSupported, StoreUnavailable
 
 TEXTS = [
     "the red boot is warm in winter",
@@ -151,6 +151,25 @@ def test_items_that_came_through_the_api_stay_and_those_removed_stay_away(serve,
     changed = serve(None, numbers)
     assert len(changed.snapshot.catalog) == 21
     assert changed.item(101).vector[0] == 5
+
+
+def test_a_change_that_was_committed_is_answered_although_the_refresh_fails(
+    serve, numbers, monkeypatch, caplog
+):
+    service = serve(lw.Bilinear(1.0), numbers)
+
+    def fail(*given):
+        raise StoreUnavailable("the store is locked.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service.store, "status", fail)
+        assert service.put_items([schemas.NewItem(id="own", vector=[1, 2, 3])], add=True) == 1
+        service.remove_item(100)
+        assert service.make_live(1, rollback=False) == 1
+    assert caplog.text.count("a refresh after a change failed") == 3
+    service.refresh()
+    assert "own" in service.snapshot.catalog.by_id
+    assert "100" not in service.snapshot.catalog.by_id
 
 
 def test_an_empty_catalogue_finds_nothing(serve):

@@ -347,23 +347,29 @@ class Service(StoreFollower):
                     f"item {name!r} has {len(vector)} features, but the others have {width}."
                 )
         changed = self.store.put_items(rows, add=add, replace=not add)
-        self.announce_change()
-        self.refresh()
+        self._show_change()
         return changed
 
     def remove_item(self, name: ItemId) -> None:
         """Remove an item."""
         self.store.remove_item(name)
-        self.announce_change()
-        self.refresh()
+        self._show_change()
 
     def make_live(self, version: int, *, rollback: bool) -> int:
         """Make a version live."""
         if version > 2**31:
             raise NotFound(f"there is no version {version}.")
         self.store.make_live(version, rollback=rollback)
+        self._show_change()
+        return version
+
+    def _show_change(self) -> None:
+        """Refresh after a committed change; if that fails, the next poll does it."""
         self.announce_change()
-        return self.refresh().live
+        try:
+            self.refresh()
+        except Exception:
+            _LOG.exception("a refresh after a change failed")
 
 
 def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[schemas.Match]:
