@@ -143,10 +143,19 @@ class Service(StoreFollower):
         """Find the items most similar to a query."""
         return schemas.SearchResponse.model_validate_json(self.search_json(request))
 
-    def search_json(self, request: schemas.SearchRequest) -> bytes:
-        """Return the response to a search as JSON, without objects for every match."""
+    def search_json(
+        self, request: schemas.SearchRequest, snapshot: Snapshot | None = None
+    ) -> bytes:
+        """Return the response to a search as JSON, without objects for every match.
+
+        Parameters
+        ----------
+        request : SearchRequest
+        snapshot : Snapshot, optional
+            That of `fast_snapshot`, with which the store is not read.
+        """
         with span("search", k=request.k, filtered=request.filter is not None) as current:
-            snapshot = self._snapshot_for(request)
+            snapshot = snapshot or self._snapshot_for(request)
             live = snapshot.version.number
             if request.version is None:
                 snapshot = self._assigned(request.user, request) or snapshot
@@ -164,20 +173,23 @@ class Service(StoreFollower):
             self.canary.count(live, number)
         return json.dumps({"matches": matches, "model": number}).encode()
 
-    def is_fast(self, request: schemas.SearchRequest) -> bool:
-        """Whether a search takes less time than passing it to another thread."""
-        snapshot = self.snapshot
+    def fast_snapshot(self, request: schemas.SearchRequest) -> Snapshot | None:
+        """Return the snapshot of a search that takes less time than passing it to another thread.
+
+        It is None for other searches.
+        """
+        if self.is_stale:  # the store must be read
+            return None
+        snapshot = self.snapshot  # read last: it has every change that `is_stale` knows of
         known = request.id is None or str(request.id) in snapshot.catalog.by_id
         plain = request.text is None and request.version is None and request.filter is None
         if snapshot.index.store.plan.folded is None:  # every item is scored by itself
-            return False
-        if self.is_stale:  # the store must be read
-            return False
+            return None
         shown = (snapshot, self.candidate)
         if request.vector is None and any(s and s.version.weight > 0 for s in shown):
-            return False  # words are compared
+            return None  # words are compared
         n_numbers = len(snapshot.catalog) * (snapshot.n_item_features or 0)
-        return known and plain and n_numbers <= _MAX_INLINE_NUMBERS
+        return snapshot if known and plain and n_numbers <= _MAX_INLINE_NUMBERS else None
 
     def _assigned(self, user: str | None, query: schemas.QueryValue) -> Snapshot | None:
         """Return the candidate if it answers a user's query."""
