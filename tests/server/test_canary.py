@@ -14,6 +14,7 @@ from likewise.server._canary import Canary
 from likewise.server._service import Service
 from likewise.server.api import _schemas as schemas
 from likewise.server.api._monitoring import Metrics
+from likewise.server.explorer._explorer import Explorer
 from likewise.server.store import (
     Candidate,
     Evaluation,
@@ -217,6 +218,24 @@ def test_users_vectors_texts_and_ids_are_assigned_by_their_content():
     ):
         taken = [canary.takes(None, value(**{kind: content})) for content in contents]
         assert 30 < sum(taken) < 70, kind
+
+
+def test_the_explorer_counts_new_searches(serve):
+    service = serve()
+    explorer, deadline = Explorer(service), monotonic() + 20
+
+    def wait_for(n):
+        canary = None
+        while (canary is None or canary.live.searches != n) and monotonic() < deadline:
+            canary = explorer.quality().canary
+            sleep(0.02)
+        return canary.live.searches
+
+    assert wait_for(0) == 0
+    search(service, id="d1")
+    service.canary.flush(service.store)
+    assert wait_for(1) == 1
+    explorer.close()
 
 
 @pytest.mark.parametrize("call", ["candidate", "version_files", "items_since"])

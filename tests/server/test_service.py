@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from time import monotonic, sleep
 
 import numpy as np
 import pandas as pd
@@ -268,6 +269,31 @@ def test_margins_do_not_depend_on_the_scale_of_a_version(serve, rng):
     assert found.said_before == found.said_after
 
 
+def test_a_computation_that_fails_is_logged_and_not_repeated(serve, numbers, monkeypatch, caplog):
+    service, calls = serve(lw.Bilinear(1.0, "cosine"), numbers), []
+    errors = [StoreUnavailable("the store is locked."), RuntimeError("a fault")]
+
+    def fail(*given):
+        calls.append(given)
+        raise errors[min(len(calls), 2) - 1]
+
+    monkeypatch.setattr("likewise.server.explorer._explorer.compare_with_baseline", fail)
+    explorer = Explorer(service)
+    deadline = monotonic() + 10
+    while explorer.quality().status == "computing" and monotonic() < deadline:
+        sleep(0.01)
+    assert [explorer.quality().status for _ in range(3)] == ["ready"] * 3
+    assert len(calls) == 2  # only the store may answer the next time
+    assert caplog.text.count("the computation of quality failed") == 1
+    assert "a fault" in caplog.text
+    service.put_items([schemas.NewItem(id="own", vector=[1, 2, 3])], add=True)
+    explorer.quality()  # of another state
+    while len(calls) < 3 and monotonic() < deadline:
+        sleep(0.01)
+    explorer.close()
+    assert len(calls) == 3
+
+
 def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):
     frame = pd.DataFrame({"id": ["a", "b"], "vector": list(rng.random(size=(2, 4)))})
     service = serve(lw.Bilinear(np.eye(4)), frame, image_shape=(2, 2))
@@ -277,17 +303,17 @@ def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):
 
 def test_only_a_short_search_runs_in_the_event_loop(serve, numbers, monkeypatch):
     service = serve(lw.Bilinear(np.eye(3)), numbers)
-    assert service.is_fast(question(id=100))
-    assert service.is_fast(question(vector=[1.0, 0.0, 0.0]))
-    assert not service.is_fast(question(id=100, filter={"name": "item 3"}))
-    assert not service.is_fast(question(id="unknown"))  # which reads the store
+    assert service.fast_snapshot(question(id=100)) is not None
+    assert service.fast_snapshot(question(vector=[1.0, 0.0, 0.0])) is not None
+    assert service.fast_snapshot(question(id=100, filter={"name": "item 3"})) is None
+    assert service.fast_snapshot(question(id="unknown")) is None  # which reads the store
     monkeypatch.setattr("likewise.server._service._MAX_INLINE_NUMBERS", 20 * 3 - 1)
-    assert not service.is_fast(question(id=100))
+    assert service.fast_snapshot(question(id=100)) is None
 
 
 def test_a_search_that_scores_item_by_item_runs_on_a_thread(serve, numbers):
     service = serve(lw.Bilinear(np.eye(3), "dice"), numbers.assign(a=1.0, b=2.0, c=3.0))
-    assert not service.is_fast(question(id=100))
+    assert service.fast_snapshot(question(id=100)) is None
 
 
 def test_pairs_stay_pairs_and_are_within_the_limit_of_a_request(serve, rng):
