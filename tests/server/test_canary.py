@@ -1,6 +1,6 @@
 """A candidate answers a share of the searches, and both sides are compared by their clicks."""
 
-from time import sleep
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -14,7 +14,15 @@ from likewise.server._canary import Canary
 from likewise.server._service import Service
 from likewise.server.api import _schemas as schemas
 from likewise.server.api._monitoring import Metrics
-from likewise.server.store import Candidate, Evaluation, InvalidRequest, Recipe, Verdict
+from likewise.server.explorer._explorer import Explorer
+from likewise.server.store import (
+    Candidate,
+    Evaluation,
+    InvalidRequest,
+    Recipe,
+    StoreUnavailable,
+    Verdict,
+)
 
 UPPER = lw.Bilinear(np.repeat([1.0, 0.0], 32).astype(np.float32), norm="cosine")
 LOWER = lw.Bilinear(np.repeat([0.0, 1.0], 32).astype(np.float32), norm="cosine")
@@ -210,3 +218,64 @@ def test_users_vectors_texts_and_ids_are_assigned_by_their_content():
     ):
         taken = [canary.takes(None, value(**{kind: content})) for content in contents]
         assert 30 < sum(taken) < 70, kind
+
+
+def test_the_explorer_counts_new_searches(serve):
+    service = serve()
+    explorer, deadline = Explorer(service), monotonic() + 20
+
+    def wait_for(n):
+        canary = None
+        while (canary is None or canary.live.searches != n) and monotonic() < deadline:
+            canary = explorer.quality().canary
+            sleep(0.02)
+        return canary.live.searches
+
+    assert wait_for(0) == 0
+    search(service, id="d1")
+    service.canary.flush(service.store)
+    assert wait_for(1) == 1
+    explorer.close()
+
+
+@pytest.mark.parametrize("call", ["candidate", "version_files", "items_since"])
+def test_a_store_that_fails_during_a_refresh_is_followed_afterwards(serve, monkeypatch, call):
+    service = serve()
+    submit(service)
+    other = serve()
+    other.put_items([schemas.NewItem(id="new", vector=[0.5] * 64)], add=True)
+    number = submit(other, LOWER)
+
+    def fail(*given):
+        raise StoreUnavailable("the store is locked.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service.store, call, fail)
+        with pytest.raises(StoreUnavailable):
+            service.refresh()
+    assert "new" not in service.snapshot.catalog.by_id
+    service.refresh()
+    assert service.item("new").id == "new"
+    assert service.candidate.version.number == number
+    assert service.search(schemas.SearchRequest(vector=[0.5] * 64, k=200)).matches[100:]
+
+
+def test_polling_goes_on_after_an_error(serve, monkeypatch, caplog):
+    service, usual, failed = serve(), Service.refresh, []
+
+    def fail_at_first(self):
+        if len(failed) < 3:
+            failed.append(True)
+            raise ValueError("a fault")
+        return usual(self)
+
+    monkeypatch.setattr(Service, "refresh", fail_at_first)
+    monkeypatch.setattr("likewise.server._service._POLL_SECONDS", 0.01)
+    service.start()
+    service.store.put_items([("new", np.ones(64, dtype=np.float32), {})])
+    deadline = monotonic() + 10
+    while "new" not in service.snapshot.catalog.by_id and monotonic() < deadline:
+        sleep(0.01)
+    assert "new" in service.snapshot.catalog.by_id
+    assert service.store_available
+    assert caplog.text.count("a refresh from the store failed") == 1

@@ -123,6 +123,28 @@ def test_a_change_whose_answer_was_lost_is_not_repeated(answered):
     assert len(sent) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("add_items", [[{"id": 1, "vector": [1.0]}]]), ("remove_item", [1]), ("rollback", [1])],
+)
+def test_a_change_that_may_have_been_made_is_not_repeated(answered, name, arguments):
+    client, sent = answered(BUSY, OK)
+    with pytest.raises(ServerError, match="busy"):
+        call(client, name, *arguments)
+    assert len(sent) == 1
+    client, sent = answered({**BUSY, "status_code": 429}, {**BUSY, "status_code": 409})
+    with pytest.raises(ServerError, match="busy"):
+        call(client, name, *arguments)
+    assert len(sent) == 2
+
+
+@pytest.mark.parametrize("after", ["Wed, 21 Oct 2026 07:28:00 GMT", "-3", "soon"])
+def test_a_time_that_is_no_number_of_seconds_is_waited_for_too(answered, after):
+    client, sent = answered({**BUSY, "headers": {"retry-after": after}}, OK)
+    assert call(client, "feedback_state").applied == 3
+    assert len(sent) == 2
+
+
 def test_waiting_ends_when_all_is_consumed_or_the_time_is_over(answered):
     behind = {"status_code": 200, "json": {"acknowledged": 3, "applied": 2}}
     client, _ = answered(behind, behind, OK)

@@ -171,9 +171,9 @@ def test_a_version_is_served_with_its_weight(serve):
 
 def test_only_a_search_without_words_is_short(serve):
     service = serve()
-    assert not service.is_fast(schemas.SearchRequest(id="s1"))
-    assert service.is_fast(schemas.SearchRequest(vector=[0.5] * 32))
-    assert serve(0.0).is_fast(schemas.SearchRequest(id="s1"))
+    assert service.fast_snapshot(schemas.SearchRequest(id="s1")) is None
+    assert service.fast_snapshot(schemas.SearchRequest(vector=[0.5] * 32)) is not None
+    assert serve(0.0).fast_snapshot(schemas.SearchRequest(id="s1")) is not None
 
 
 def test_a_column_without_texts_is_named(serve):

@@ -1,6 +1,8 @@
 """The service for every kind of model, without HTTP."""
 
+import json
 from dataclasses import replace
+from time import monotonic, sleep
 
 import numpy as np
 import pandas as pd
@@ -10,9 +12,10 @@ import likewise as lw
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _schemas as schemas
+from likewise.server.api._feedback import export_journal
 from likewise.server.explorer._explorer import Explorer
 from likewise.server.learning._questions import QuestionSelector
-from likewise.server.store import InvalidRequest, NotFound, NotSupported
+from likewise.server.store import InvalidRequest, NotFound, NotSupported, StoreUnavailable
 
 TEXTS = [
     "the red boot is warm in winter",
@@ -151,6 +154,25 @@ def test_items_that_came_through_the_api_stay_and_those_removed_stay_away(serve,
     assert changed.item(101).vector[0] == 5
 
 
+def test_a_change_that_was_committed_is_answered_although_the_refresh_fails(
+    serve, numbers, monkeypatch, caplog
+):
+    service = serve(lw.Bilinear(1.0), numbers)
+
+    def fail(*given):
+        raise StoreUnavailable("the store is locked.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service.store, "status", fail)
+        assert service.put_items([schemas.NewItem(id="own", vector=[1, 2, 3])], add=True) == 1
+        service.remove_item(100)
+        assert service.make_live(1, rollback=False) == 1
+    assert caplog.text.count("a refresh after a change failed") == 3
+    service.refresh()
+    assert "own" in service.snapshot.catalog.by_id
+    assert "100" not in service.snapshot.catalog.by_id
+
+
 def test_an_empty_catalogue_finds_nothing(serve):
     service = serve(lw.Bilinear(np.eye(3)))
     assert service.search(question(vector=[1, 2, 3])).matches == []
@@ -168,6 +190,10 @@ def test_an_empty_catalogue_finds_nothing(serve):
         (lambda frame: frame.assign(a=np.nan), "missing or larger than 1e"),
         (lambda frame: frame.assign(a=1e20), "missing or larger than 1e"),
         (lambda frame: frame[["id", "name"]], "at least one column of numbers"),
+        (lambda frame: frame.assign(id=[*range(19), 2**53 + 1]), "9007199254740993 in row 20, but"),
+        (lambda frame: frame.assign(id=frame["name"] + "x" * 200), "a text of 1 to 200 characters"),
+        (lambda frame: frame.assign(id=["", *frame["name"][1:]]), "contains '' in row 1, but"),
+        (lambda frame: frame.assign(id=["a\0", *frame["name"][1:]]), "without a null byte"),
     ],
 )
 def test_items_that_do_not_fit_are_refused_before_anything_is_written(
@@ -175,6 +201,22 @@ def test_items_that_do_not_fit_are_refused_before_anything_is_written(
 ):
     with pytest.raises(ValueError, match=sentence):
         serve(lw.Bilinear(np.eye(3)), change(numbers))
+    serve(None, numbers)
+
+
+def test_cells_that_are_no_numbers_are_missing(serve, numbers):
+    numbers["price"] = [np.nan, np.inf, -np.inf, *range(17)]
+    service = serve(lw.Bilinear(np.eye(3)), numbers, label="price")
+    assert [service.item(name).row["price"] for name in range(100, 104)] == [None, None, None, 0.0]
+    assert len(serve(None, label="price").snapshot.catalog) == 20
+    found = service.search_json(question(id=100, k=20, rows=True))
+    json.loads(found, parse_constant=pytest.fail)
+
+
+def test_a_store_with_cells_that_are_no_numbers_opens(serve, numbers):
+    service = serve(lw.Bilinear(np.eye(3)), numbers)
+    service.store.put_items([("old", np.ones(3, dtype=np.float32), {"price": float("nan")})])
+    assert serve(None).item("old").row == {"price": None}
 
 
 def test_questions_are_about_the_nearest_and_answers_tell_how_many(serve, rng):
@@ -227,6 +269,31 @@ def test_margins_do_not_depend_on_the_scale_of_a_version(serve, rng):
     assert found.said_before == found.said_after
 
 
+def test_a_computation_that_fails_is_logged_and_not_repeated(serve, numbers, monkeypatch, caplog):
+    service, calls = serve(lw.Bilinear(1.0, "cosine"), numbers), []
+    errors = [StoreUnavailable("the store is locked."), RuntimeError("a fault")]
+
+    def fail(*given):
+        calls.append(given)
+        raise errors[min(len(calls), 2) - 1]
+
+    monkeypatch.setattr("likewise.server.explorer._explorer.compare_with_baseline", fail)
+    explorer = Explorer(service)
+    deadline = monotonic() + 10
+    while explorer.quality().status == "computing" and monotonic() < deadline:
+        sleep(0.01)
+    assert [explorer.quality().status for _ in range(3)] == ["ready"] * 3
+    assert len(calls) == 2  # only the store may answer the next time
+    assert caplog.text.count("the computation of quality failed") == 1
+    assert "a fault" in caplog.text
+    service.put_items([schemas.NewItem(id="own", vector=[1, 2, 3])], add=True)
+    explorer.quality()  # of another state
+    while len(calls) < 3 and monotonic() < deadline:
+        sleep(0.01)
+    explorer.close()
+    assert len(calls) == 3
+
+
 def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):
     frame = pd.DataFrame({"id": ["a", "b"], "vector": list(rng.random(size=(2, 4)))})
     service = serve(lw.Bilinear(np.eye(4)), frame, image_shape=(2, 2))
@@ -236,14 +303,42 @@ def test_vectors_in_a_column_and_pictures_of_pixels_are_served(serve, rng):
 
 def test_only_a_short_search_runs_in_the_event_loop(serve, numbers, monkeypatch):
     service = serve(lw.Bilinear(np.eye(3)), numbers)
-    assert service.is_fast(question(id=100))
-    assert service.is_fast(question(vector=[1.0, 0.0, 0.0]))
-    assert not service.is_fast(question(id=100, filter={"name": "item 3"}))
-    assert not service.is_fast(question(id="unknown"))  # which reads the store
+    assert service.fast_snapshot(question(id=100)) is not None
+    assert service.fast_snapshot(question(vector=[1.0, 0.0, 0.0])) is not None
+    assert service.fast_snapshot(question(id=100, filter={"name": "item 3"})) is None
+    assert service.fast_snapshot(question(id="unknown")) is None  # which reads the store
     monkeypatch.setattr("likewise.server._service._MAX_INLINE_NUMBERS", 20 * 3 - 1)
-    assert not service.is_fast(question(id=100))
+    assert service.fast_snapshot(question(id=100)) is None
 
 
 def test_a_search_that_scores_item_by_item_runs_on_a_thread(serve, numbers):
     service = serve(lw.Bilinear(np.eye(3), "dice"), numbers.assign(a=1.0, b=2.0, c=3.0))
-    assert not service.is_fast(question(id=100))
+    assert service.fast_snapshot(question(id=100)) is None
+
+
+def test_pairs_stay_pairs_and_are_within_the_limit_of_a_request(serve, rng):
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame.insert(0, "id", [f"-{row}" for row in range(300)])  # not a formula in a list of pairs
+    service = serve(lw.Bilinear(1.0, "cosine"), frame)
+    pairs = [{"query": "-0", "item": f"-{n}", "same": n % 2 == 0} for n in range(1, 300)]
+    assert service.feedback(schemas.FeedbackRequest(pairs=pairs, key="=key")) == 2
+    lines = "".join(export_journal(service.store, "csv", "pairs")).splitlines()
+    assert len(lines) == 300
+    assert lines[1].startswith("-0,-2,1,'=key,")
+    assert sum(int(line.split(",")[2]) for line in lines[1:]) == 149
+    assert "".join(export_journal(service.store, "jsonl")) == ""
+    shown = [f"-{n}" for n in range(100)]
+    clicks = [{"query": "-0", "shown": shown, "chose": shown[:50]}] * 4  # the limit
+    with pytest.raises(InvalidRequest, match="makes 10002 comparisons, but the limit is 10000"):
+        service.feedback(schemas.FeedbackRequest(clicks=clicks, pairs=pairs))
+
+
+def test_an_export_is_written_in_batches_of_lines(serve, numbers):
+    service = serve(lw.Bilinear(1.0), numbers)
+    shown = list(range(100, 120))
+    click = {"query": 100, "shown": shown, "chose": shown[:10]}
+    for _ in range(60):
+        service.feedback(schemas.FeedbackRequest(clicks=[click]))
+    parts = list(export_journal(service.store, "csv"))
+    assert len(parts) == 2
+    assert len("".join(parts).splitlines()) == 6_001

@@ -94,7 +94,7 @@ def test_no_span_tells_what_was_asked_or_by_whom(client, spans):
 
 
 def test_a_failure_is_marked(client, spans, monkeypatch):
-    def fail(self, request):
+    def fail(self, *given):
         raise RuntimeError("secret words")
 
     monkeypatch.setattr(Service, "search_json", fail)

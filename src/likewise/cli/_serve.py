@@ -69,7 +69,8 @@ def command(
     ] = 0.0,
     workers: Annotated[int, typer.Option(help="Number of processes that answer requests.")] = 1,
     feedback_rate: Annotated[
-        float, typer.Option(help="Limit of a client's feedback requests per second.")
+        float,
+        typer.Option(help="Limit of a client's feedback requests per second, in each worker."),
     ] = 200.0,
     root_path: Annotated[
         str, typer.Option(help="Path under which a proxy serves it, such as /sim.")

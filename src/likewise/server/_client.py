@@ -16,7 +16,8 @@ P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 _MAX_ATTEMPTS = 6
-_RETRY_STATUS = (429, 503)
+_REFUSED, _UNAVAILABLE = 429, 503
+_REPEATABLE_PATHS = ("/v1/feedback", "/v1/search", "/v1/score", "/v1/explain")
 _LOST_PAUSE, _MAX_PAUSE, _WAIT_PAUSE = 0.2, 5.0, 0.05
 
 
@@ -72,8 +73,9 @@ def _with_self(method: Any, build: Any) -> Any:
 class Client:
     """A client of a server.
 
-    Requests that the server postpones (429, 503) and feedback whose response was lost are repeated,
-    which is safe: feedback always has a key.
+    Requests that the server refuses for now (429) are repeated. Where a request may have been
+    executed (503, or a lost response), only those are repeated for which that is safe, such as
+    searches, and feedback, which always has a key.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ class Client:
                     raise
                 sleep(_LOST_PAUSE)
                 continue
-            pause = _pause(response) if attempts_left else None
+            pause = _pause(response, method, path) if attempts_left else None
             if pause is None:
                 break
             sleep(pause)
@@ -228,7 +230,7 @@ class AsyncClient:
                     raise
                 await asyncio.sleep(_LOST_PAUSE)
                 continue
-            pause = _pause(response) if attempts_left else None
+            pause = _pause(response, method, path) if attempts_left else None
             if pause is None:
                 break
             await asyncio.sleep(pause)
@@ -242,15 +244,20 @@ def _options(address: str, token: str | None, timeout: float) -> dict[str, Any]:
 
 def _is_repeatable(method: str, path: str) -> bool:
     """Tell whether a request may be sent again that may have been executed."""
-    # GET is idempotent, searches change nothing, and feedback has a key.
-    return method == "GET" or path.startswith(("/v1/feedback", "/v1/search"))
+    # GET and PUT are idempotent, queries change nothing, and feedback has a key.
+    return method in ("GET", "PUT") or path.startswith(_REPEATABLE_PATHS)
 
 
-def _pause(response: Any) -> float | None:
-    """Return the seconds after which a request that was postponed is repeated; None for others."""
-    if response.status_code not in _RETRY_STATUS:
+def _pause(response: Any, method: str, path: str) -> float | None:
+    """Return the seconds after which a request is repeated; None if it is not."""
+    status = response.status_code
+    if status != _REFUSED and not (status == _UNAVAILABLE and _is_repeatable(method, path)):
         return None
-    return min(float(response.headers.get("retry-after", 1)), _MAX_PAUSE)
+    try:
+        seconds = float(response.headers.get("retry-after", 1))
+    except ValueError:  # a proxy may name a date
+        seconds = 1.0
+    return min(max(seconds, 0.0), _MAX_PAUSE)
 
 
 def _checked(response: Any) -> Any:

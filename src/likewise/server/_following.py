@@ -1,5 +1,6 @@
 """Snapshots of a store that follow its items, its live version and its newest candidate."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from threading import Lock
 from time import monotonic
@@ -12,7 +13,7 @@ from likewise.server._settings import Settings
 from likewise.server._shared import SharedMemory
 from likewise.server._snapshot import Catalog, Snapshot, Version
 from likewise.server.learning._initial import BASE_VERSION
-from likewise.server.store import Store, StoreStatus
+from likewise.server.store import Store, StoredItem, StoreStatus
 
 _WORDS_PAUSE = 10  # times as long as indexing all words takes, between two times
 
@@ -45,7 +46,7 @@ class StoreFollower:
         self.settings, self.model, self.store = settings, model, store
         self.canary = Canary(settings.canary) if settings.canary > 0 else None
         self._memory, self._seen_change = memory, 0
-        self._live = self._serve(BASE_VERSION, Catalog())
+        self._live = self._serve(self._version(BASE_VERSION), Catalog())
         self._candidate: ServedVersion | None = None
         self._candidate_of = (0, 0)  # the newest and the live version when it was looked for
         self._refreshing = Lock()
@@ -73,29 +74,39 @@ class StoreFollower:
         with self._refreshing:
             # Read first, so that a later change is seen by the next request.
             change = 0 if self._memory is None else self._memory.change
+            # All reads precede all changes of indexes, which a failing read thus leaves unchanged.
             status, catalog = self.store.status(), self.snapshot.catalog
-            if status.change != catalog.change:
-                catalog = self._update_items(catalog)
-            if status.live != self._live.version.number:
-                self._live.switch(self._version(status.live), catalog)
-            if self.canary is not None:
-                self._look_for_candidate(status, catalog)
+            is_changed = status.change != catalog.change
+            items = self.store.items_since(catalog.change) if is_changed else None
+            is_switched = status.live != self._live.version.number
+            live = self._version(status.live) if is_switched else self._live.version
+            of = status.last_version, status.live
+            looks = self.canary is not None and self._candidate_of != of
+            candidate = self._read_candidate() if looks else None
+            if items is not None:
+                catalog = self._update_items(catalog, *items)
+            if is_switched:
+                self._live.switch(live, catalog)
+            if looks:
+                self._set_candidate(candidate, catalog)
+                self._candidate_of = of
             self._publish(catalog)
             self._seen_change, self.last_version = change, status.last_version
             return status
 
-    def _look_for_candidate(self, status: StoreStatus, catalog: Catalog) -> None:
-        """Index the newest candidate, or none, beside the live version."""
-        if self._candidate_of == (status.last_version, status.live):
-            return
+    def _read_candidate(self) -> Version | None:
+        """Return the newest candidate; None if there is none."""
         number = self.store.candidate()
-        if number is None:
+        return None if number is None else self._version(number)
+
+    def _set_candidate(self, version: Version | None, catalog: Catalog) -> None:
+        """Index a candidate, or none, beside the live version."""
+        if version is None:
             self._candidate = None
         elif self._candidate is None:
-            self._candidate = self._serve(number, catalog)
-        elif number != self._candidate.version.number:
-            self._candidate.switch(self._version(number), catalog)
-        self._candidate_of = status.last_version, status.live
+            self._candidate = self._serve(version, catalog)
+        elif version.number != self._candidate.version.number:
+            self._candidate.switch(version, catalog)
 
     def _publish(self, catalog: Catalog) -> None:
         """Replace the snapshots that have changed; a search sees the old one or the new one."""
@@ -128,8 +139,8 @@ class StoreFollower:
         texts = [self.model.item_text(item.row) or "" for item in items]
         return LexicalIndex([item.revision for item in items], texts)
 
-    def _serve(self, number: int, catalog: Catalog) -> ServedVersion:
-        return ServedVersion(self.model, self._version(number), catalog, self.settings.engine)
+    def _serve(self, version: Version, catalog: Catalog) -> ServedVersion:
+        return ServedVersion(self.model, version, catalog, self.settings.engine)
 
     @property
     def is_stale(self) -> bool:
@@ -141,9 +152,10 @@ class StoreFollower:
         if self._memory is not None:
             self._memory.announce_change()
 
-    def _update_items(self, catalog: Catalog) -> Catalog:
+    def _update_items(
+        self, catalog: Catalog, added: Sequence[StoredItem], retired: Sequence[int], change: int
+    ) -> Catalog:
         """Apply the store's changes to the indexes, and return the new catalog."""
-        added, retired, change = self.store.items_since(catalog.change)
         replaced, retired_revisions = {str(item.id) for item in added}, set(retired)
         removed = [
             name

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from likewise._validation import is_sparse
 from likewise.learners import AROMA
 from likewise.report import gray_image
 from likewise.server._encoder import Encoder
-from likewise.server.api._schemas import MAX_NUMBER
+from likewise.server.api._schemas import MAX_ID, MAX_NAME, MAX_NUMBER, is_id
 from likewise.server.store import InvalidRequest, NotSupported
 from likewise.similarities import Bilinear, Similarity
 from likewise.tables import Columns, TableModel
@@ -207,7 +208,7 @@ class ServedModel:
             ]
             part = part.select(words[:_MAX_CELLS])
         cells = [
-            {key: value for key, value in row.items() if isinstance(value, _SCALARS)}
+            {key: _finite(value) for key, value in row.items() if isinstance(value, _SCALARS)}
             for row in part.to_pylist()
         ]
         shown = self.columns.display(part) if self.columns is not None else None
@@ -338,6 +339,11 @@ def _dense(rows: Any) -> np.ndarray:
     return np.asarray(rows.toarray() if is_sparse(rows) else rows)
 
 
+def _finite(cell: Any) -> Any:
+    """Return a cell; None for a number that is not finite, which JSON does not have."""
+    return None if isinstance(cell, float) and not isfinite(cell) else cell
+
+
 def _split_ids(table: Any, id_column: str) -> tuple[list[Any], Any]:
     """Return the ids of a table and its other columns; without an id column rows are numbered."""
     if is_sparse(table) or id_column not in table.column_names:
@@ -349,11 +355,21 @@ def _split_ids(table: Any, id_column: str) -> tuple[list[Any], Any]:
             f"column {id_column!r} must hold whole numbers or texts, but contains {invalid!r}."
         )
     seen: set[str] = set()
-    for name in ids:
+    for row, name in enumerate(ids, start=1):
+        if not is_id(name):
+            raise ValueError(
+                f"column {id_column!r} contains {_shorten(repr(name))} in row {row}, but an id "
+                f"must be a whole number from -{MAX_ID} to {MAX_ID}, or a text of 1 to {MAX_NAME} "
+                "characters without a null byte."
+            )
         if str(name) in seen:
             raise ValueError(f"column {id_column!r} contains {name!r} twice; ids must be unique.")
         seen.add(str(name))
     return ids, table.drop_columns([id_column])
+
+
+def _shorten(text: str, width: int = 60) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def _numeric_features(rows: Any, label: str | None) -> tuple[np.ndarray, list[str]]:

@@ -1,6 +1,7 @@
 """The server without HTTP: searches, feedback, items and versions."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from math import isfinite
@@ -41,6 +42,7 @@ from likewise.server.store import (
     open_store,
 )
 
+_LOG = logging.getLogger("likewise.server")
 _POLL_SECONDS = 0.1
 _FLUSH_SECONDS = 5.0  # between writes of the number of searches
 _MAX_INLINE_NUMBERS = 2_000_000  # a search over so many numbers takes about half a millisecond
@@ -124,6 +126,7 @@ class Service(StoreFollower):
         return self._store_answers and self.store.writable
 
     def _poll(self) -> None:
+        logged = ""
         while not self._stopping.wait(_POLL_SECONDS):
             try:
                 self.refresh()
@@ -133,9 +136,13 @@ class Service(StoreFollower):
                     self._next_flush = monotonic() + _FLUSH_SECONDS
                 if not self.store.writable:
                     self.store.try_to_write()
-                self._store_answers = True
+                self._store_answers, logged = True, ""
             except StoreUnavailable:
                 self._store_answers = False
+            except Exception as error:
+                self._store_answers = False
+                if logged != (logged := repr(error)):  # once, although every poll may fail
+                    _LOG.exception("a refresh from the store failed")
 
     # Queries.
 
@@ -143,10 +150,19 @@ class Service(StoreFollower):
         """Find the items most similar to a query."""
         return schemas.SearchResponse.model_validate_json(self.search_json(request))
 
-    def search_json(self, request: schemas.SearchRequest) -> bytes:
-        """Return the response to a search as JSON, without objects for every match."""
+    def search_json(
+        self, request: schemas.SearchRequest, snapshot: Snapshot | None = None
+    ) -> bytes:
+        """Return the response to a search as JSON, without objects for every match.
+
+        Parameters
+        ----------
+        request : SearchRequest
+        snapshot : Snapshot, optional
+            That of `fast_snapshot`, with which the store is not read.
+        """
         with span("search", k=request.k, filtered=request.filter is not None) as current:
-            snapshot = self._snapshot_for(request)
+            snapshot = snapshot or self._snapshot_for(request)
             live = snapshot.version.number
             if request.version is None:
                 snapshot = self._assigned(request.user, request) or snapshot
@@ -164,20 +180,23 @@ class Service(StoreFollower):
             self.canary.count(live, number)
         return json.dumps({"matches": matches, "model": number}).encode()
 
-    def is_fast(self, request: schemas.SearchRequest) -> bool:
-        """Whether a search takes less time than passing it to another thread."""
-        snapshot = self.snapshot
+    def fast_snapshot(self, request: schemas.SearchRequest) -> Snapshot | None:
+        """Return the snapshot of a search that takes less time than passing it to another thread.
+
+        It is None for other searches.
+        """
+        if self.is_stale:  # the store must be read
+            return None
+        snapshot = self.snapshot  # read last: it has every change that `is_stale` knows of
         known = request.id is None or str(request.id) in snapshot.catalog.by_id
         plain = request.text is None and request.version is None and request.filter is None
         if snapshot.index.store.plan.folded is None:  # every item is scored by itself
-            return False
-        if self.is_stale:  # the store must be read
-            return False
+            return None
         shown = (snapshot, self.candidate)
         if request.vector is None and any(s and s.version.weight > 0 for s in shown):
-            return False  # words are compared
+            return None  # words are compared
         n_numbers = len(snapshot.catalog) * (snapshot.n_item_features or 0)
-        return known and plain and n_numbers <= _MAX_INLINE_NUMBERS
+        return snapshot if known and plain and n_numbers <= _MAX_INLINE_NUMBERS else None
 
     def _assigned(self, user: str | None, query: schemas.QueryValue) -> Snapshot | None:
         """Return the candidate if it answers a user's query."""
@@ -347,23 +366,29 @@ class Service(StoreFollower):
                     f"item {name!r} has {len(vector)} features, but the others have {width}."
                 )
         changed = self.store.put_items(rows, add=add, replace=not add)
-        self.announce_change()
-        self.refresh()
+        self._show_change()
         return changed
 
     def remove_item(self, name: ItemId) -> None:
         """Remove an item."""
         self.store.remove_item(name)
-        self.announce_change()
-        self.refresh()
+        self._show_change()
 
     def make_live(self, version: int, *, rollback: bool) -> int:
         """Make a version live."""
         if version > 2**31:
             raise NotFound(f"there is no version {version}.")
         self.store.make_live(version, rollback=rollback)
+        self._show_change()
+        return version
+
+    def _show_change(self) -> None:
+        """Refresh after a committed change; if that fails, the next poll does it."""
         self.announce_change()
-        return self.refresh().live
+        try:
+            self.refresh()
+        except Exception:
+            _LOG.exception("a refresh after a change failed")
 
 
 def _matches(pairs: Iterable[tuple[StoredItem, float]]) -> list[schemas.Match]:

@@ -61,9 +61,9 @@ class Settings:
     max_bytes : int, default=4_000_000
         Size limit of a request body.
     feedback_rate : float, default=200.0
-        Sustained limit of a client's feedback requests per second.
+        Sustained limit of a client's feedback requests per second, in each worker.
     timeout : float, default=30.0
-        Time limit of a request in seconds.
+        Seconds within which the response to a request must begin.
     root_path : str, default=""
         The path under which a proxy serves this server, such as ``/sim``.
     """

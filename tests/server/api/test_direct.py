@@ -7,6 +7,7 @@ from likewise.server._app import create_app
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api._direct import DirectSearch
+from likewise.server.store import StoreUnavailable
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ OTHERS = [
 def test_a_direct_answer_is_that_of_the_route(app, passed_on, monkeypatch, body):
     client = InProcess(app)
     direct = client.post("/v1/search", json=body)
-    monkeypatch.setattr(Service, "is_fast", lambda self, request: False)
+    monkeypatch.setattr(Service, "fast_snapshot", lambda self, request: None)
     by_route = client.post("/v1/search", json=body)
     assert [answer is None for answer in passed_on] == [False, True]
     assert direct.content == by_route.content
@@ -71,3 +72,24 @@ def test_direct_answers_are_counted_and_other_methods_are_not_taken(app, passed_
     assert line in client.get("/metrics").text
     assert client.get("/v1/search").status_code == 405
     assert len(passed_on) == 1
+
+
+def test_a_direct_answer_does_not_read_the_store(app, passed_on, monkeypatch):
+    """Another worker changes items after the search was found to be short."""
+    usual, away = Service.fast_snapshot, []
+
+    def race(self, request):
+        found = usual(self, request)
+        away.append(True)
+        return found
+
+    def fail(self):
+        raise StoreUnavailable("the store is locked.")
+
+    monkeypatch.setattr(Service, "fast_snapshot", race)
+    monkeypatch.setattr(Service, "is_stale", property(lambda self: bool(away)))
+    monkeypatch.setattr(Service, "refresh", fail)
+    client = InProcess(app)
+    assert client.post("/v1/search", json={"id": "d5"}).status_code == 200
+    assert client.post("/v1/search", json={"id": "d5"}).status_code == 503
+    assert [answer is None for answer in passed_on] == [False, True]

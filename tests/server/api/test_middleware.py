@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import replace
+from time import sleep
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -228,7 +229,7 @@ def test_clients_are_counted_apart_and_may_come_again():
 def test_an_error_of_ours_says_nothing_of_our_insides(ask, monkeypatch):
     client = ask()
 
-    def fail(self, request):
+    def fail(self, *given):
         raise RuntimeError("a secret")
 
     monkeypatch.setattr(Service, "search_json", fail)
@@ -246,6 +247,17 @@ def test_what_takes_too_long_is_given_up(ask, monkeypatch):
     monkeypatch.setattr(State, "search", forever)
     answer = ask(timeout=0.05).post("/v1/score", json={"id": "d1", "items": ["d2"]})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+
+
+def test_a_response_that_has_begun_is_not_cut_off(ask, monkeypatch):
+    def slow_lines(*given):
+        for number in range(4):
+            sleep(0.05)
+            yield f"{number}\n"
+
+    monkeypatch.setattr("likewise.server.api._routes.export_journal", slow_lines)
+    answer = ask(timeout=0.1).get("/v1/feedback/export")
+    assert (answer.status_code, answer.text) == (200, "0\n1\n2\n3\n")
 
 
 def test_a_store_of_another_model_is_refused(settings, tmp_path):

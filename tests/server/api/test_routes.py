@@ -188,8 +188,11 @@ def test_pairs_are_judgments_that_are_exported_and_undone(http, running):
         client.undo("of-pairs")
         assert "of-pairs" not in client.export(kind="pairs")
         assert client.teach_goal().answers == kept
-        assert client.feedback(pairs=[("d5", "d15", True), ("d5", "d6", False)]) == 1
-        assert client.export().splitlines()[-1].startswith("d5,d15,d6,")  # it is a comparison
+        mixed = [("d5", "d15", True), ("d5", "d6", False), ("d5", "d25", True)]
+        assert client.feedback(pairs=mixed, key="mixed") == 2  # those that are the same, and others
+        rows = [line.split(",")[:3] for line in client.export(kind="pairs").splitlines()[-3:]]
+        assert rows == [["d5", "d15", "1"], ["d5", "d25", "1"], ["d5", "d6", "0"]]
+        assert ",mixed," not in client.export()
 
 
 def test_feedback_is_acknowledged_and_consumed(http, running):

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from tests.server.explorer.test_explorer_access import _check
 from tests.server.explorer.visit import LOOKS, Visit
+from tests.server.running import InProcess
 
 import likewise as lw
 from likewise.server import Settings, create_app
@@ -128,6 +129,18 @@ def test_answers_survive_a_restart_and_are_labels(files, tmp_path):
     assert not known & {(q.left_id, q.right_id) for q in again._ask()}
     service.stop()
     again.stop()
+
+
+def test_keys_that_no_store_takes_are_refused(files, tmp_path):
+    app = create_app(settings_of(files, tmp_path))
+    client = InProcess(app)
+    for key in ("learn-\0", "learn-é", "learn- ", ""):
+        answer = {"key": key, "left_id": 0, "right_id": "r0", "same": True}
+        assert client.post("/v1/pairs/answers", json=answer).status_code == 422
+    for path, status in (("learn-%00", 422), ("learn-%C3%A9", 422), ("learn-never", 404)):
+        found = client.request("DELETE", f"/v1/pairs/answers/{path}")
+        assert found.status_code == status
+    app.state.pairs.stop()
 
 
 def test_an_answer_counts_once_and_can_be_taken_back(files, tmp_path):

@@ -48,8 +48,9 @@ class DirectSearch:
         """Return the response to a short search; None for other requests."""
         try:
             request = SearchRequest.model_validate_json(body)
-            if self._service.is_fast(request):
-                return run_single_threaded(self._service.search_json, (request,))
+            snapshot = self._service.fast_snapshot(request)
+            if snapshot is not None:
+                return run_single_threaded(self._service.search_json, (request, snapshot))
         except (ValidationError, InvalidRequest, NotFound):
             pass
         return None

@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ _COLUMNS = {
     "triplets": ("query", "closer", "farther", "weight", "key", "at"),
     "pairs": ("left_id", "right_id", "label", "key", "at"),
 }
+_EXACT = ("left_id", "right_id")  # `likewise match` looks for these ids in its tables
+_BATCH_SIZE = 5_000  # lines of an export
 
 
 def request_digest(request: FeedbackRequest) -> str:
@@ -104,15 +107,28 @@ def to_pages(
         chosen_in_order = tuple(item for item in shown if item in chosen)
         scores = lexical_scores(query, shown)
         pages.append(Page(converted, shown, chosen_in_order, ranked_by(click), scores))
-    n_comparisons = sum(page.n_comparisons for page in pages)
-    if pages and not n_comparisons:
+    if pages and not any(page.n_comparisons for page in pages):
         raise InvalidRequest("chose contains every item of shown, which compares nothing.")
-    if n_comparisons > MAX_COMPARISONS:
+    pages += _pair_pages(request.pairs, find_item, convert)
+    n_judgments = sum(page.n_judgments for page in pages)
+    if n_judgments > MAX_COMPARISONS:
         raise InvalidRequest(
-            f"the clicks make {n_comparisons} comparisons, but the limit is {MAX_COMPARISONS}."
+            f"the request makes {n_judgments} comparisons, but the limit is {MAX_COMPARISONS}."
         )
-    judged: dict[str, tuple[Any, dict[int, bool]]] = {}  # the pairs of a query are one page
-    for pair in request.pairs:
+    return pages
+
+
+def _pair_pages(
+    pairs: Sequence[Pair],
+    find_item: Callable[[ItemId], StoredItem],
+    convert: Callable[[QueryValue], int | list[float] | TextQuery],
+) -> list[Page]:
+    """Return two pages for each query, of the items that are the same and of the others.
+
+    One page of both would be comparisons, as many as the product of their numbers.
+    """
+    judged: dict[str, tuple[Any, dict[int, bool]]] = {}
+    for pair in pairs:
         converted, item = convert(query_of(pair.query)), find_item(pair.item).revision
         items = judged.setdefault(repr(converted), (converted, {}))[1]
         if converted == item:
@@ -121,13 +137,16 @@ def to_pages(
             )
         if items.setdefault(item, pair.same) is not pair.same:
             raise InvalidRequest(f"pairs say that {pair.item!r} is the same and that it is not.")
+    pages = []
     for converted, items in judged.values():
-        pages.append(Page(converted, tuple(items), tuple(i for i, same in items.items() if same)))
+        same, others = (tuple(i for i in items if items[i] is kind) for kind in (True, False))
+        pages += [Page(converted, same, same)] if same else []
+        pages += [Page(converted, others, ())] if others else []
     return pages
 
 
 def export_journal(store: Store, format: str, kind: str = "triplets") -> Iterator[str]:
-    """Yield the comparisons or the pairs of the journal, without undone ones.
+    """Yield the comparisons or the pairs of the journal, without undone ones, in batches of lines.
 
     Parameters
     ----------
@@ -136,6 +155,12 @@ def export_journal(store: Store, format: str, kind: str = "triplets") -> Iterato
     kind : {"triplets", "pairs"}
         Pairs are in the format of ``likewise match --labels``.
     """
+    lines = _export_lines(store, format, kind)
+    while batch := list(islice(lines, _BATCH_SIZE)):  # each string costs a change of threads
+        yield "".join(batch)
+
+
+def _export_lines(store: Store, format: str, kind: str) -> Iterator[str]:
     columns = _COLUMNS[kind]
     if format == "csv":
         yield ",".join(columns) + "\n"
@@ -190,6 +215,11 @@ def _format_line(columns: Sequence[str], values: tuple[Any, ...], format: str) -
     text = io.StringIO()
     cells = [json.dumps(value) if isinstance(value, list) else value for value in values]
     # Spreadsheets interpret a text with such a first character as a formula.
-    safe = [f"'{c}" if isinstance(c, str) and c[:1] in "=+-@\t" else c for c in cells]
+    safe = [
+        f"'{cell}"
+        if isinstance(cell, str) and cell[:1] in "=+-@\t" and name not in _EXACT
+        else cell
+        for name, cell in zip(columns, cells, strict=True)
+    ]
     csv.writer(text, lineterminator="\n").writerow(safe)
     return text.getvalue()

@@ -42,13 +42,13 @@ SECURITY_HEADERS = [
 
 
 class Responses:
-    """Adds security headers, limits the time of a request, and turns errors into JSON.
+    """Adds security headers, limits the time until a response begins, and turns errors into JSON.
 
     Parameters
     ----------
     app : ASGI application
     timeout : float
-        Time limit of a request in seconds.
+        Seconds within which a response must begin; a long one, such as an export, may take longer.
     observe : callable
         Called with the route, method, status and duration of every request.
     """
@@ -71,7 +71,7 @@ class Responses:
     async def _answer(self, scope: Any, receive: Any, response: "_Response", span: Any) -> None:
         started = perf_counter()
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout) as response.limit:
                 await self._app(scope, receive, response.send)
         except HTTPException as error:
             await response.send_error(error.status_code, error.detail, error.headers)
@@ -89,15 +89,18 @@ class Responses:
 
 
 class _Response:
-    """Sends a response with the security headers."""
+    """Sends a response with the security headers; the time limit ends where it begins."""
 
     def __init__(self, send: Any) -> None:
         self._send = send
         self.status = 0
+        self.limit: asyncio.Timeout | None = None
 
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
+            if self.limit is not None and not self.limit.expired():
+                self.limit.reschedule(None)
             present = {name for name, _ in message["headers"]}
             defaults = [*SECURITY_HEADERS, (b"cache-control", b"no-store")]
             added = [(name, value) for name, value in defaults if name not in present]
@@ -108,6 +111,7 @@ class _Response:
         """Send an error, unless a response has begun."""
         if self.status:
             return
+        self.limit = None  # an error is sent after the time limit has ended
         body = json.dumps({"error": message}).encode()
         fields = {"content-type": "application/json", "content-length": str(len(body))}
         encoded = [

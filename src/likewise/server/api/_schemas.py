@@ -19,6 +19,8 @@ MAX_TRIPLETS = 1_000
 MAX_COMPARISONS = 10_000  # in the pages of one request
 MAX_ITEMS = 1_000
 MAX_CHARACTERS = 20_000
+MAX_ID = 2**53  # larger whole numbers are rounded by JavaScript
+MAX_NAME = 200
 
 MAX_NUMBER = 1e12  # products of larger numbers overflow single precision
 
@@ -30,8 +32,8 @@ _VECTOR = (
     "row, as `transform_queries` of the loaded model file returns it, and not the cells of a row."
 )
 Id = (
-    Annotated[StrictInt, Field(ge=-(2**53), le=2**53)]
-    | Annotated[Plain, Field(min_length=1, max_length=200)]
+    Annotated[StrictInt, Field(ge=-MAX_ID, le=MAX_ID)]
+    | Annotated[Plain, Field(min_length=1, max_length=MAX_NAME)]
 )
 Text = Annotated[Plain, Field(max_length=MAX_CHARACTERS)]
 Name = Annotated[Plain, Field(max_length=200)]
@@ -39,6 +41,13 @@ Key = Annotated[StrictStr, Field(min_length=1, max_length=200, pattern=r"^[\x21-
 User = Annotated[Plain, Field(min_length=1, max_length=200)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Cell = Text | Annotated[StrictInt, Field(ge=-(2**53), le=2**53)] | Number | bool | None
+
+
+def is_id(given: int | str) -> bool:
+    """Tell whether a whole number or a text is within the limits of `Id`."""
+    if isinstance(given, str):
+        return 1 <= len(given) <= MAX_NAME and "\0" not in given
+    return -MAX_ID <= given <= MAX_ID
 
 
 class Body(BaseModel):

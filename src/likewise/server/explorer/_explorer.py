@@ -1,5 +1,6 @@
 """The explorer's data: neighbors before and after learning, a map, and quality."""
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
@@ -16,8 +17,9 @@ from likewise.server.explorer import _views as views
 from likewise.server.explorer._display import TextColumns, text_columns
 from likewise.server.learning._baseline import BaselineComparison, compare_with_baseline
 from likewise.server.learning._initial import BASE_VERSION
-from likewise.server.store import ItemId, StoredItem
+from likewise.server.store import ItemId, StoredItem, StoreUnavailable
 
+_LOG = logging.getLogger("likewise.server")
 _MAX_MAP_ITEMS, _MAX_GOODNESS_ITEMS, _MAX_CURVE_POINTS = 1_000, 2_000, 200
 _RECALL_QUERIES, _RECALL_AT = 100, 10
 _MAX_OUTCOMES = 20
@@ -126,7 +128,7 @@ class Explorer:
         live = self._service.snapshot
         base = self._service.snapshot_at(BASE_VERSION)
         state = live.version.number, live.catalog.change
-        points = self._cached("map", state, lambda: self._map_points(base, live))
+        points = self._cached("map", state, lambda: self._map_points(base, live), empty=[])
         cells = self._cells(points or [], by or self._service.model.label, live)
         known = [cell for cell in cells if cell is not None]
         return views.Map(
@@ -165,10 +167,13 @@ class Explorer:
         evaluated = [v for v in reversed(service.store.versions()) if v.verdict is not None]
         position = evaluated[-1].position if evaluated else 0
         state = live.version.number, live.catalog.change, position
-        computed = self._cached("quality", state, lambda: self._evaluate(base, live))
+        computed = self._cached("quality", state, lambda: self._evaluate(base, live), empty={})
         has_canary = service.settings.canary > 0
-        counted = service.store.status().acknowledged, live.version.number
-        canary = self._cached("canary", counted, service.compare_canary) if has_canary else None
+        canary = None
+        if has_canary:
+            n_searches = sum(service.store.searches().values())
+            counted = service.store.status().acknowledged, n_searches, live.version.number
+            canary = self._cached("canary", counted, service.compare_canary, empty=False)
         lessons = [
             views.GateResult(
                 position=v.position,
@@ -187,9 +192,10 @@ class Explorer:
             views.Progress(position=position, asked=predicted, right=correct)
             for position, predicted, correct in service.store.progress()
         ]
+        is_computing = computed is None or (has_canary and canary is None)
         return views.Quality(
-            status="computing" if computed is None or (has_canary and not canary) else "ready",
-            canary=canary,
+            status="computing" if is_computing else "ready",
+            canary=canary or None,
             lessons=lessons,
             progress=progress,
             base_model=BASE_VERSION,
@@ -259,14 +265,19 @@ class Explorer:
         before, after = (one.margins[~np.isnan(one.margins)] for one in both)
         return _goodness("labels", before, after, (both[0].sentence, both[1].sentence))
 
-    def _cached(self, name: str, state: Any, compute: Callable[[], Any]) -> Any:
-        """Return the newest result, and compute the one of this state; None until there is one."""
+    def _cached(self, name: str, state: Any, compute: Callable[[], Any], empty: Any) -> Any:
+        """Return the newest result, and compute the one of this state; None until there is one.
+
+        A computation that fails is not repeated for its state, and its result is `empty`.
+        """
         with self._lock:
             known, future = self._results.get(name, (None, None))
-            done = future is not None and future.done() and future.exception() is None
-            result = future.result() if future is not None and done else None
-            if future is None or (future.done() and (known != state or result is None)):
-                self._results[name] = state, self._pool.submit(_run_single_threaded, compute)
+            failed, result = False, None
+            if future is not None and future.done():
+                failed = future.exception() is not None  # the store did not answer
+                result = None if failed else future.result()
+            if future is None or (future.done() and (failed or known != state)):
+                self._results[name] = state, self._pool.submit(_run, name, compute, empty)
             return result
 
 
@@ -274,9 +285,16 @@ def _is_number(cell: Any) -> bool:
     return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
-def _run_single_threaded(compute: Callable[[], Any]) -> Any:
-    with limit_threads(1), single_threaded_blas():
-        return compute()
+def _run(name: str, compute: Callable[[], Any], empty: Any) -> Any:
+    """Return a result, computed on one thread; if that fails, log the error and return `empty`."""
+    try:
+        with limit_threads(1), single_threaded_blas():
+            return compute()
+    except StoreUnavailable:  # the next request tries again
+        raise
+    except Exception:
+        _LOG.exception("the computation of %s failed", name)
+        return empty
 
 
 def _goodness(

@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
+from likewise.server.api._schemas import Key
 from likewise.server.explorer._pages import static_files
 from likewise.server.pairs._service import PairService
 
 router = APIRouter(prefix="/v1/pairs")
 pages = APIRouter(include_in_schema=False)
-Key = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Record(BaseModel):
@@ -82,7 +82,7 @@ def pairs_answer(answer: PairAnswer, service: Shared) -> Acknowledged:
 
 
 @router.delete("/answers/{key}", summary="Take an answer back")
-def pairs_undo(key: Annotated[str, Path(max_length=200)], service: Shared) -> Undone:
+def pairs_undo(key: Annotated[Key, Path()], service: Shared) -> Undone:
     """Take an answer back."""
     service.undo(key)
     return Undone(undone=key)

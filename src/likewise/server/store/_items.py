@@ -83,7 +83,7 @@ class Items(Database):
             )
             ((last,),) = self._execute("select value from counter where name = 'item'")
         items = [
-            StoredItem(revision, json.loads(name), self._decode_vector(vector), json.loads(cells))
+            StoredItem(revision, json.loads(name), self._decode_vector(vector), _read_row(cells))
             for revision, name, vector, cells in added
         ]
         return items, [revision for (revision,) in retired], int(last)
@@ -104,3 +104,9 @@ class Items(Database):
 
     def _retire(self, changes: Iterable[tuple[int, str]]) -> None:
         self._execute_many("update item set retired = ? where retired is null and id = ?", changes)
+
+
+def _read_row(cells: str) -> dict[str, Any]:
+    """Return a row; NaN and infinity, which earlier releases stored, are missing."""
+    row: dict[str, Any] = json.loads(cells, parse_constant=lambda constant: None)
+    return row
