@@ -26,6 +26,7 @@ def test_losses_that_cannot_be_shown_are_not_called_nothing(browser, servers):
             lambda told: told | {"n_lost": 3, "lost": [], "n_won": 0, "won": []},
         )
         page = visit.open("quality")
+        visit.until("() => !document.querySelector('.outcomes').textContent.includes('Measuring')")
         lost, won = page.locator(".outcomes section").all()
         assert lost.locator(".chip").inner_text() == "3"
         assert "Nothing" not in lost.inner_text()
