@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import log_loss
 from tests.oracles import calibration as oracle
@@ -92,18 +90,19 @@ def test_prediction_sets_are_those_of_the_formula(alpha, rng):
     assert_array_equal(prediction_sets(rows, found, alpha), expected)
 
 
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6), alpha=st.sampled_from([0.05, 0.1, 0.3]))
-def test_sets_cover_exchangeable_rows(seed, alpha):
-    """The mean coverage over many draws is at least 1 − α: here within three standard errors."""
-    rng = np.random.default_rng(seed)
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.3])
+def test_sets_cover_exchangeable_rows(rng, alpha):
+    """The mean coverage over many draws is at least 1 − α: here within three standard errors.
+
+    The draws are always the same: of random seeds, one in some hundreds would miss three errors.
+    """
     covered = []
-    for _ in range(200):
+    for _ in range(2_000):
         scores = rng.normal(size=(31, 3))
         labels = np.array([rng.choice(3, p=np.exp(s) / np.exp(s).sum()) for s in scores])
         found = HeldOutScores(scores[:30], labels[:30], np.ones(30)).calibration("none")
         covered.append(prediction_sets(scores[30:], found, alpha)[0, labels[30]])
-    assert np.mean(covered) >= 1 - alpha - 3 * np.sqrt(alpha * (1 - alpha) / 200)
+    assert np.mean(covered) >= 1 - alpha - 3 * np.sqrt(alpha * (1 - alpha) / len(covered))
 
 
 @each_classifier

@@ -75,6 +75,8 @@ def export(similarity: lw.Similarity, items: np.ndarray) -> list[Path]:
     assert_type(lw.index.Tuning(0.9, step.recall, step.effort, (step,)).steps[0].recall, float)
     assert_type(lw.index.PGVECTOR_OPERATORS["cosine"].symbol, str)
     assert_type(lw.Index(similarity).snapshot, lw.index.Snapshot)
+    names: tuple[str, ...] = lw.index.ENGINE_NAMES + lw.index.FOLDS + lw.index.EXPORTS
+    assert_type(names[0], str)
     return lw.index.export(similarity, "folder", "faiss", items=items)
 
 
@@ -138,7 +140,9 @@ def tables(table: lw.tables.Table) -> Path:
     assert_type(lw.tables.infer_task(table.labels) in lw.tables.TASKS, bool)
     assert_type(lw.tables.target_values(table.labels, "class"), np.ndarray)
     assert_type(len(lw.tables.as_frame(table.rows)), int)
+    assert_type(lw.tables.row_digests(np.eye(3)), np.ndarray)
     lw.tables.write_table(table.rows, "copy.parquet")
+    lw.tables.check_source("copy.parquet")
     return lw.tables.check_written("copy.csv")
 
 
@@ -152,6 +156,8 @@ def match(left: Any, right: Any) -> float:
     assert_type(why, matching.PairExplanation)
     assert_type(why.terms[0], matching.FieldTerm)
     assert_type(matching.Candidates(np.arange(2), np.arange(2)).left, np.ndarray)
+    links: tuple[str, ...] = matching.LINKS
+    assert_type(links[0], str)
     parts: list[type] = [matching.PairModel, matching.PairLearner, matching.Guess]
     assert len(parts) == 3
     return matching.Calibration(1.0, 0.5, 0.0, 0.1).share
