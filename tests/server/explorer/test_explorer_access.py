@@ -214,6 +214,7 @@ def test_meaning_never_hangs_on_color_alone(browser, servers):
                 r"(new was|lost now|▲ up was|▼ down was|▲ up now|▼ down now) \d+|= same", said
             )
         page = visit.open("quality")
+        visit.until("() => document.querySelector('.line.before')")
         dashed = "getComputedStyle(document.querySelector('.line.before')).strokeDasharray"
         assert page.evaluate(dashed) != "none"
 
