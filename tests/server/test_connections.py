@@ -1,4 +1,4 @@
-"""Connections that never finish their headers do not keep others out."""
+"""Connections whose clients send or read nothing do not keep others out."""
 
 import asyncio
 import socket
@@ -6,7 +6,6 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
-from tests.server.running import Running
 
 from likewise.server._connections import allow_many_files, protocol_class
 
@@ -18,9 +17,13 @@ def answer():
     """Return a function that runs a coroutine beside a small server, with its address."""
 
     async def app(scope, receive, send):
-        headers = [(b"content-length", b"5")]
+        while (await receive()).get("more_body"):
+            pass
+        body = b"hello" * (10_000_000 if scope["path"] == "/large" else 1)
+        headers = [(b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"hello"})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
 
     def run(work, **options):
         async def main():
@@ -98,14 +101,59 @@ def test_at_the_limit_the_oldest_incomplete_connection_is_closed_first(answer):
     assert closed == [True, True, False, False, False, False]
 
 
-def test_a_thousand_incomplete_connections_do_not_stop_searches(digits):
+WHOLE = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+PART = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nhell"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(WHOLE, id="idle"),
+        pytest.param(PART, id="incomplete body"),
+        pytest.param(WHOLE.replace(b"/", b"/large", 1), id="unread response"),
+    ],
+)
+def test_at_the_limit_a_new_connection_is_answered(answer, sent):
+    async def work(port, state):
+        streams = []
+        for _ in range(4):
+            streams.append(await asyncio.open_connection("127.0.0.1", port, limit=1024))
+            streams[-1][1].write(sent)
+            await asyncio.sleep(0.05)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(WHOLE)
+        try:
+            return await asyncio.wait_for(reader.readuntil(b"hello"), 5), len(state.connections)
+        finally:
+            for _, other in [*streams, (reader, writer)]:
+                other.transport.abort()
+            while state.connections:
+                await asyncio.sleep(0.01)
+
+    response, n_connections = answer(work, max_connections=4, header_seconds=60.0)
+    assert response.startswith(b"HTTP/1.1 200")
+    assert n_connections == 4
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ", id="headers"),
+        pytest.param(
+            b"POST /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            b"Content-Length: 9\r\n\r\n{",
+            id="bodies",
+        ),
+        pytest.param(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", id="idle"),
+    ],
+)
+def test_a_thousand_waiting_connections_do_not_stop_searches(digits, zygote, sent):
     allow_many_files()
-    model, items = digits
-    with Running(model, "--items", items) as server, ExitStack() as stack:
+    with zygote.server(*digits) as server, ExitStack() as stack:
         port = int(server.address.rpartition(":")[2])
         for number in range(1_200):
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-            connection.sendall(b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+            connection.sendall(sent)
             if number % 100 == 99:
                 found = httpx.post(
                     f"{server.address}/v1/search", json={"id": "d1", "k": 3}, timeout=60

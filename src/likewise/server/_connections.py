@@ -14,8 +14,9 @@ def protocol_class(
     """Return uvicorn's HTTP protocol with a deadline for the headers of a request.
 
     A connection on which a request has begun and whose headers are not complete in time is closed.
-    Above the maximum number of connections the oldest incomplete one is closed, or else the oldest
-    idle one, so that clients that send nothing do not keep others out.
+    Above the maximum number of connections the oldest one with an incomplete request is closed, or
+    else the oldest one that is idle or whose client does not read, so that such clients do not keep
+    others out.
 
     Parameters
     ----------
@@ -33,7 +34,8 @@ def protocol_class(
             self._active_at = self.loop.time()
             self._set_deadline()
             if len(self.connections) > max_connections:
-                waiting = [other for other in self.connections if other.is_waiting]
+                others = self.connections - {self}
+                waiting = [other for other in others if other.waits_for_client]
                 if waiting:
                     min(waiting, key=lambda other: other.rank).drop()
 
@@ -55,9 +57,17 @@ def protocol_class(
             return self.cycle is None or self.cycle.response_complete
 
         @property
+        def waits_for_client(self) -> bool:
+            """Whether the client must send or read something before the server can continue."""
+            return self.is_waiting or self.cycle.more_body or self.flow.write_paused
+
+        @property
         def rank(self) -> tuple[bool, float]:
-            """The order of closing: incomplete connections first, the oldest first."""
-            return self._deadline is None, self._active_at
+            """The order of closing: incomplete requests first, the oldest first."""
+            incomplete = self._deadline is not None or (
+                not self.is_waiting and self.cycle.more_body
+            )
+            return not incomplete, self._active_at
 
         def drop(self) -> None:
             """Close the connection at once."""

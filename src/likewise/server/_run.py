@@ -99,7 +99,9 @@ def make_server(app: Any, on_ready: Callable[[], object]) -> Any:
             proxy_headers=False,
             http=protocol_class(),
             ws="none",
-            limit_concurrency=MAX_CONNECTIONS + 1,  # above it, connections that wait are closed
+            # Above the maximum, connections that wait for their clients are closed; requests on
+            # them take a moment to end, and are counted until then.
+            limit_concurrency=2 * MAX_CONNECTIONS,
             backlog=2048,
             timeout_keep_alive=65,
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
