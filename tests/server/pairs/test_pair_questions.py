@@ -196,6 +196,23 @@ def test_an_undone_answer_is_unlearned(files, tmp_path):
     service.stop()
 
 
+def test_an_undone_answer_is_erased(files, tmp_path):
+    settings = settings_of(files, tmp_path)
+    service = PairService(settings)
+    first, second = answered(service, 2)
+    service.undo(first.key)
+    erased, kept, undo = service._store.entries(0)
+    assert (erased.key, erased.pages, erased.size) == (first.key, (), 1)
+    assert (kept.key, len(kept.pages), undo.undoes) == (second.key, 1, erased.number)
+    service._store.undo(second.key)  # as by a server that ended before it erased the answer
+    service.stop()
+    again = PairService(settings)
+    assert [entry.pages for entry in again._store.entries(0)] == [(), (), (), ()]
+    with pytest.raises(AlreadyExists, match="taken back"):
+        again.answer(second.key, second.left_id, second.right_id, same=True)
+    again.stop()
+
+
 def test_duplicates_are_asked_about_in_one_table(files, tmp_path):
     left, _ = tables()
     left.to_csv(tmp_path / "one.csv", index=False)

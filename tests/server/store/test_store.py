@@ -89,6 +89,17 @@ def test_undo_names_its_entry_and_happens_once(initialized):
         initialized.undo("b")
 
 
+@pytest.mark.parametrize("digest", ["x", "y"])
+def test_feedback_under_an_undone_key_is_refused_and_not_acknowledged(initialized, digest):
+    initialized.append("a", "x", [PAGE])
+    initialized.undo("a")
+    with pytest.raises(AlreadyExists, match="the key 'a' was undone: repeat it with another key"):
+        initialized.append("a", digest, [PAGE])
+    with pytest.raises(AlreadyExists, match="the key 'a' was undone"):
+        initialized.accepted_count("a", digest)
+    assert initialized.status().acknowledged == 1
+
+
 def test_items_come_change_and_go(initialized):
     initialized.put_items([item("a", 1, 2, kind="boot"), item(7, 3, 4)])
     added, retired, change = initialized.items_since(0)

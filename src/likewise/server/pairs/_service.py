@@ -70,6 +70,7 @@ class PairService:
             self._revisions: dict[str, int] = {}
             self._change = 0
             self._find_revisions()
+            self._store.erase_undone()
             self._answers, self._undone = self._journaled()
             self._curve: list[dict[str, Any]] = json.loads(self._store.note("curve") or "[]")
             self._learn()
@@ -115,6 +116,7 @@ class PairService:
         """Take an answer back; it is asked again by the page that took it back."""
         with self._lock:
             self._store.undo(key)
+            self._store.erase_undone()
             self._undone.add(key)
             self._answers.pop(key, None)
 

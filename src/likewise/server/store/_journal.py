@@ -74,12 +74,13 @@ class Journal(Database):
             ((number,),) = self._execute("select coalesce(max(number), 0) from entry")
         return int(number)
 
-    def n_undone(self) -> int:
-        """Return the number of judgments that were undone."""
+    def n_undone(self, after: int = 0) -> int:
+        """Return the number of judgments after a position that were undone."""
         with self._transaction(read_only=True):
             ((size,),) = self._execute(
-                "select coalesce(sum(size), 0) from entry where number in "
-                "(select undoes from entry where undoes is not null)"
+                "select coalesce(sum(size), 0) from entry where first >= ? and number in "
+                "(select undoes from entry where undoes is not null)",
+                [after],
             )
         return int(size)
 
@@ -121,6 +122,11 @@ class Journal(Database):
             )
         return {number for (number,) in rows}
 
+    def erase_undone(self) -> None:
+        """Erase all undone entries, in a store without a learner that must consume the undos."""
+        with self._transaction():
+            self._erase_undone(self._increment("entry", 0))
+
     def _erase_undone(self, last_entry: int) -> None:
         """Erase the entries undone by entries up to a number.
 
@@ -146,12 +152,17 @@ class Journal(Database):
             )
 
     def _accepted_count(self, key: str, digest: str) -> int | None:
-        rows = self._execute("select digest, size from entry where key = ?", [key])
+        rows = self._execute("select number, digest, size from entry where key = ?", [key])
         if not rows:
             return None
-        if rows[0][0] not in ("", digest):  # that of an erased entry is empty
+        ((number, known, size),) = rows
+        if self._execute("select 1 from entry where undoes = ?", [number]):
+            raise AlreadyExists(
+                f"the feedback with the key {key!r} was undone: repeat it with another key."
+            )
+        if known != digest:
             raise AlreadyExists(f"the key {key!r} was used before with other feedback.")
-        return int(rows[0][1])
+        return int(size)
 
     def _add_entry(self, *values: int | str | None) -> None:
         """Write the number, key, digest, first position, size, body, undone entry and user."""
