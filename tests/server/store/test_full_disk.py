@@ -1,5 +1,6 @@
 """A full disk and a damaged file: no traceback, and recovery without a restart."""
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -56,14 +57,17 @@ def test_a_full_disk_is_not_ready_and_recovers_by_itself(settings):
         state.stop()
 
 
-def damage(path):
-    """Overwrite every page but the first, which holds the schema."""
+def damage(path, table=None):
+    """Overwrite the first page of a table, or every page but the first, which holds the schema."""
     with sqlite3.connect(path) as connection:
         connection.execute("pragma wal_checkpoint(truncate)")
         ((size,),) = connection.execute("pragma page_size").fetchall()
+        roots = dict(connection.execute("select name, rootpage from sqlite_master"))
     connection.close()
     content = bytearray(path.read_bytes())
-    content[size:] = b"\xa5" * (len(content) - size)
+    start = size if table is None else size * (roots[table] - 1)
+    end = len(content) if table is None else start + size
+    content[start:end] = b"\xa5" * (end - start)
     path.write_bytes(content)
 
 
@@ -76,7 +80,27 @@ def test_a_damaged_page_ends_serve_in_one_sentence(settings, tmp_path):
     assert ran.returncode == 1
     assert "Traceback" not in ran.stderr
     assert "malformed" in ran.stderr
+    assert ran.stderr.count("cannot be used") == 1
     assert len(ran.stderr.strip().splitlines()) <= 3  # the console wraps lines
+
+
+@pytest.mark.parametrize("table", [None, "checkpoint"])
+def test_a_damaged_page_stops_the_learner_in_one_sentence(settings, tmp_path, table):
+    app = create_app(settings)
+    app.state.likewise.service.stop()
+    path = tmp_path / "model.store.sqlite"
+    damage(path, table)
+    command = [sys.executable, "-P", "-m", "likewise.server.learning._worker"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdin.write(json.dumps({"location": str(path), "schema": "likewise"}) + "\n")
+        process.stdin.flush()
+        said = process.stderr.read()
+    assert said == (
+        f"learning stopped and will be tried again: the store {path} cannot be used: database disk "
+        "image is malformed.\n"
+    )
 
 
 def test_a_page_that_is_damaged_later_is_an_unavailable_store(settings, tmp_path):

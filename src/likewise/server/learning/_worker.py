@@ -5,6 +5,7 @@ pipe, which comes however the server ends, stops it.
 """
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from time import monotonic
 
+_LOG = logging.getLogger("likewise.server")
 _POLL_SECONDS = 0.2  # other servers on the same store do not wake this learner
 _NICENESS = 5  # the learner gets a third of a core that a search uses too
 _MIN_PAUSE, _MAX_PAUSE = 0.5, 30.0
@@ -115,11 +117,21 @@ def read_line() -> bytes:
     return line
 
 
+def _learn_or_say(pipe: _Pipe) -> None:
+    """Learn; say in one sentence that the store cannot be used, and end."""
+    from likewise.server.store import StoreUnavailable
+
+    try:
+        _learn(pipe)
+    except StoreUnavailable as error:
+        _LOG.error("learning stopped and will be tried again: %s", error)
+
+
 def _learn(pipe: _Pipe) -> None:
     """Wait for the learner lock, then learn until the pipe is closed."""
     from likewise.server._tracing import start_tracing, stop_tracing
     from likewise.server.learning._learner import Learner
-    from likewise.server.store import open_store
+    from likewise.server.store import StoreUnavailable, open_store
 
     if pipe.closed:
         return
@@ -128,7 +140,10 @@ def _learn(pipe: _Pipe) -> None:
     if hasattr(os, "nice"):  # after the imports, which should be fast
         os.nice(_NICENESS)
     config = json.loads(pipe.first_line)
-    store = open_store(config["location"], schema=config["schema"], durable=False)
+    try:
+        store = open_store(config["location"], schema=config["schema"], durable=False)
+    except ValueError as error:
+        raise StoreUnavailable(str(error)) from error
     while not store.acquire_learner_lock():
         pipe.wait(_POLL_SECONDS)
         if pipe.closed:
@@ -151,7 +166,7 @@ def main() -> None:
     pipe = _Pipe()
     if pipe.first_line:
         # Not in the main thread, where estimators install a handler for Ctrl-C.
-        thread = Thread(target=_learn, args=(pipe,))
+        thread = Thread(target=_learn_or_say, args=(pipe,))
         thread.start()
         thread.join()
 

@@ -51,8 +51,10 @@ class SqliteStore(Store):
             self._connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             with self._transaction():
                 self._create_tables(_TYPES)
-        except (sqlite3.DatabaseError, StoreUnavailable) as error:
+        except sqlite3.DatabaseError as error:
             raise ValueError(f"{path} cannot be used as a store: {error}.") from error
+        except StoreUnavailable as error:  # names the path
+            raise ValueError(str(error)) from error
         except ValueError:
             self._connection.close()
             raise
