@@ -39,6 +39,7 @@ _STATUS: dict[type[Exception], int] = {
     StoreUnavailable: 503,
     EncoderFailed: 503,
 }
+_ALTERNATIVE = "constrained-"  # in pydantic's names of the types that a value may have
 # Recent versions of FastAPI look for providers of traces, metrics and logs at every request.
 _NO_TELEMETRY: dict[str, Any] = {}
 if "telemetry" in signature(FastAPI).parameters:
@@ -144,10 +145,15 @@ def _error_handler(status: int) -> Any:
 
 
 async def _validation_error(request: Request, error: Exception) -> JSONResponse:
-    """Return the first error of a request, without its input."""
+    """Return the first error of a request, without its input.
+
+    A value that may have one of several types has an error for each; those of the types that it
+    does not have come last.
+    """
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if isinstance(part, int | str))
+    errors = error.errors()
+    first = next((found for found in errors if not found["type"].endswith("_type")), errors[0])
+    where = ".".join(str(part) for part in first["loc"] if _ALTERNATIVE not in str(part))
     message = str(first["msg"]).removeprefix("Value error, ")
     return JSONResponse({"error": f"{where[:200]}: {message[:500]}."}, 422)
 

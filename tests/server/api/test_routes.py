@@ -85,6 +85,9 @@ def test_an_explanation_sums_to_the_score_and_names_columns(http):
         ("search", {"vector": [1.0, 2.0]}, 422, "2 numbers, but the model takes queries of 64"),
         ("search", {"text": "shoes"}, 409, "does not take texts"),
         ("search", {"id": "d5", "unknown": 1}, 422, "body.unknown"),
+        ("search", {"id": ""}, 422, "body.id: String should have at least 1 character."),
+        ("search", {"id": "x" * 201}, 422, "body.id: String should have at most 200 characters."),
+        ("search", {"id": True}, 422, "body.id: Input should be a valid integer."),
         ("search", {"id": "d5", "filter": {"no": 1}}, 422, "'no' was given"),
         ("search", {"id": "d5", "version": 99}, 404, "there is no version 99"),
         ("score", {"id": "d5", "items": []}, 422, "body.items"),
@@ -238,6 +241,7 @@ def test_feedback_can_be_taken_back(http):
     path = "/v1/feedback/an%2Fodd%3Fkey"
     assert http.delete(path).json() == {"undone": 1}
     assert http.delete(path).json() == {"undone": 1}
+    assert http.post("/v1/feedback", json=body).status_code == 409
     assert "an/odd?key" not in http.get("/v1/feedback/export").text
     assert http.delete("/v1/feedback/unknown").status_code == 404
 
