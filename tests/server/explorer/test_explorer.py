@@ -144,6 +144,8 @@ def test_a_version_is_promoted_and_rolled_back_after_a_confirmation(browser, ser
         page = visit.open("models")
         live = client.models().live
         other = next(m.version for m in client.models().models if m.status == "rejected")
+        row = page.locator(f"tr[data-version='{other}']").inner_text()
+        assert "not clearly better" in row  # its mean may be higher than that of the live version
         page.get_by_role("button", name=f"Promote version {other}", exact=True).click()
         page.get_by_role("button", name="Cancel").click()
         assert client.models().live == live
@@ -277,6 +279,20 @@ def test_hostile_items_stay_text(browser, zygote, tmp_path):
         assert page.evaluate("typeof window.hacked") == "undefined"
         assert page.evaluate(OVERFLOW) <= 0
         assert visit.untroubled()
+
+
+def test_a_long_id_leaves_room_for_its_label(browser, zygote, tmp_path):
+    write_set("sentences", tmp_path)
+    name, row = "y" * 200, {"text": "A sentence.", "about": "unique label"}
+    with (
+        serving(zygote, "sentences", tmp_path) as server,
+        server.client() as client,
+        Visit(browser, server, **LOOKS["phone"]) as visit,
+    ):
+        client.add_items([{"id": name, "row": row}])
+        page = visit.open(f"neighbors/{name}")
+        assert page.locator(".asked .chip").bounding_box()["height"] < 30  # one line
+        assert page.evaluate(OVERFLOW) <= 0
 
 
 def test_no_script_reads_markup_or_code_from_text():

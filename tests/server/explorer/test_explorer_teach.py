@@ -97,7 +97,8 @@ def _press(visit, key):
 def _shows(visit, answers):
     visit.until(
         "n => parseInt(document.querySelector('.goal .count')?.textContent) === n"
-        " && document.querySelector('.teach .figure')?.textContent === String(n)",
+        " && document.querySelector('.teach .figure')?.textContent === String(n)"
+        " && document.querySelector('#pulse').textContent.includes(` ${n} answer`)",
         answers,
     )
 
@@ -168,12 +169,13 @@ def test_pairs_are_asked_and_answered_by_keyboard(browser, servers, name):
         servers[name].client() as client,
     ):
         page = visit.open("teach")
+        page.get_by_label("Ask").focus()
+        page.get_by_label("Ask").dispatch_event("pointerdown")
         page.get_by_label("Ask").select_option("pair informative")
         page.wait_for_selector("h2:has-text('Are these the same?')")
         assert page.evaluate(OVERFLOW) <= 0
         assert not page.get_by_role("button", name="Both").is_visible()
         known = len(client.export(kind="pairs").splitlines())
-        page.evaluate("document.activeElement.blur()")
         assert "Noted: same" in _press(visit, "y")
         assert "Noted: different" in _press(visit, "n")
         rows = client.export(kind="pairs").splitlines()[known:]

@@ -38,6 +38,7 @@ def _summary(state: State) -> views.Summary:
         store="postgresql" if service.store.kind == "postgresql" else "sqlite",
         engine=snapshot.index.engine,
         live=snapshot.version.number,
+        answers=status.acknowledged - service.store.n_undone(),
         acknowledged=status.acknowledged,
         applied=status.applied,
     )

@@ -148,5 +148,6 @@ class Summary(BaseModel):
     store: Literal["sqlite", "postgresql"]
     engine: str
     live: int
+    answers: int = Field(description="Comparisons and pairs without undone ones.")
     acknowledged: int
     applied: int

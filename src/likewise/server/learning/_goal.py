@@ -42,7 +42,8 @@ def find_goal(store: Store) -> Goal:
     last = next((v for v in store.versions() if v.verdict is not None and v.position > first), None)
     verdict = None if last is None else last.verdict
     if verdict is None:
-        missing: int | None = max(check, first + MIN_QUERIES - position)
+        given = position - first - store.n_undone(first)
+        missing: int | None = max(check, MIN_QUERIES - given)
     else:
         missing = _until_passing(verdict, tests)
         if missing is not None:

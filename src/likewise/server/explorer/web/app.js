@@ -65,7 +65,7 @@ async function show({ moved = true } = {}) {
 
 async function known(signal = null) {
   const summary = await ask("/v1/explore/summary", { signal });
-  const learned = summary.learns ? several(summary.applied, "answer") : "does not learn";
+  const learned = summary.learns ? several(summary.answers, "answer") : "does not learn";
   document.getElementById("pulse").replaceChildren(
     h("a", { href: "#/models" },
       h("b", {}, summary.name),

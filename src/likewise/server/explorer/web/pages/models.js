@@ -11,7 +11,7 @@ const SHOWN = 8; // the newest versions; those that were live are always shown
 const STATUS = {
   live: ["live", "answers all searches"],
   retired: ["retired", "was live before"],
-  rejected: ["not better", "than the live version"],
+  rejected: ["not promoted", "not clearly better"],
   kept: ["kept", "while the gate was closed"],
 };
 

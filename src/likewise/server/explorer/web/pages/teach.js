@@ -46,8 +46,12 @@ class Teaching extends Answering {
     this.ofTriplets = both;
     const asks = choice("Ask", summary.takes_pairs ? [...ASKS, ...ASKS_PAIRS] : ASKS, ASKS[0][0], (name) => {
       [this.kind, this.strategy] = name.split(" ");
+      if (pointed) document.activeElement?.blur(); // the next keys answer; on the keyboard they choose
       this.next();
     });
+    let pointed = false;
+    asks.addEventListener("pointerdown", () => { pointed = true; });
+    asks.addEventListener("keydown", () => { pointed = false; });
     this.panel = h("div", {}, waiting());
     this.past = h("div", {});
     this.element = h("div", { class: "teach" },
@@ -133,8 +137,8 @@ class Teaching extends Answering {
       this.panel.replaceChildren(...panel(state, quality, goal));
       const isNew = quality.model !== this.seen;
       if (isNew && this.seen !== undefined) sayNews(`Version ${quality.model} is live now.`);
-      if (isNew || state.applied !== this.applied) dispatchEvent(new Event("likewise-changed"));
-      [this.seen, this.applied] = [quality.model, state.applied];
+      if (isNew || goal.answers !== this.counted) dispatchEvent(new Event("likewise-changed"));
+      [this.seen, this.counted] = [quality.model, goal.answers];
       this.timer = setTimeout(() => this.follow(), state.applied < state.acknowledged ? FAST_POLL : SLOW_POLL);
     } catch (error) {
       if (error.name === "AbortError" || mine !== this.looks) return;
