@@ -162,6 +162,19 @@ def test_sets_without_calibration_are_the_same():
     assert_array_equal(plain.predict_set(X), clf.predict_set(X))
 
 
+@pytest.mark.parametrize("rule", ["majority", "energy", "softmax"])
+@pytest.mark.parametrize("kind", ["none", "isotonic"])
+def test_a_fitted_learner_is_calibrated_like_its_similarity(rule, kind):
+    X, y = overlapping(90, seed=8)
+    lmnn = lw.LMNN().fit(*overlapping(90, seed=9))
+    given, fitted = (
+        lw.SimilarityClassifier(similarity=source, rule=rule, calibrate=kind).fit(X, y)
+        for source in (lmnn.similarity_, lmnn)
+    )
+    assert_array_equal(fitted.predict_proba(X), given.predict_proba(X))
+    assert_array_equal(fitted.predict_set(X), given.predict_set(X))
+
+
 def test_boosting_is_the_same_with_calibration():
     X, y = overlapping(90, seed=6)
     plain, clf = (
@@ -179,14 +192,19 @@ def test_bad_input_is_refused():
             make(calibrate="platt").fit(X, y)
         with pytest.raises(ValueError, match="calibrate needs more rows: one class of y"):
             make(calibrate="sigmoid").fit(X, np.r_[y[:-1], 7])
-    clf = lw.SimilarityClassifier(calibrate="sigmoid").fit(X, y)
-    for alpha in (0, 1, np.nan):
-        with pytest.raises(ValueError, match="alpha must be"):
-            clf.predict_set(X, alpha)
+    boost = lw.DBoost(n_rounds=5, random_state=0, calibrate="sigmoid").fit(X, y)
+    for clf in (lw.SimilarityClassifier().fit(X, y), boost):
+        for alpha in (0, 1, np.nan):
+            with pytest.raises(ValueError, match="alpha must be"):
+                clf.predict_set(None, alpha)  # before the rows are looked at
     with pytest.raises(ValueError, match="predict_set needs held-out scores, but calibrate is"):
         lw.DBoost(n_rounds=5, random_state=0).fit(X, y).predict_set(X)
     with pytest.raises(ValueError, match="several labels for each row, but calibrate needs one"):
         lw.SimilarityClassifier(calibrate="sigmoid").fit(X, np.eye(3, dtype=int)[y])
+    with pytest.raises(ValueError, match="several labels for each row, but predict_set needs one"):
+        lw.SimilarityClassifier().fit(X, np.eye(3, dtype=int)[y]).predict_set(X)
+    with pytest.raises(ValueError, match="predict_set needs more rows: one class of y"):
+        lw.SimilarityClassifier().fit(X, np.r_[y[:-1], 7]).predict_set(X)
     matrix = lw.SimilarityClassifier(similarity="precomputed").fit(X @ X.T, y)
     with pytest.raises(ValueError, match="a precomputed matrix is not kept"):
         matrix.predict_set(X @ X.T)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tests.oracles import dboost as oracle
 
 import likewise as lw
 
@@ -22,12 +23,8 @@ def test_scores_are_the_mean_votes_of_the_pairs(n_classes):
     firsts, seconds = clf.prototypes_[clf.firsts_[::2, 0]], clf.prototypes_[clf.seconds_[::2, 0]]
     assert len(firsts) == clf.n_rounds_ == 50
     assert (y[firsts] != y[seconds]).all()
-    votes = np.sign(D[:, seconds] - D[:, firsts])
-    assert (votes == 0).any()
-    expected = np.zeros((60, n_classes))
-    for t in range(50):
-        expected[:, y[firsts[t]]] += votes[:, t] / 50
-        expected[:, y[seconds[t]]] -= votes[:, t] / 50
+    assert (D[:, seconds] == D[:, firsts]).any()
+    expected = oracle.vote(D, y, n_classes, firsts, seconds)
     scores = clf.decision_function(D)
     assert_allclose(scores, expected[:, 1] if n_classes == 2 else expected, atol=1e-12)
     shares = clf.predict_proba(D)
@@ -62,12 +59,7 @@ def test_margins_are_normalized_leads(rule, n_classes):
     D, y = problem(60, n_classes, seed=3)
     clf = lw.DBoost("precomputed", 30, rule=rule, random_state=0).fit(D, y)
     margins = clf.margins(D, y)
-    F = clf.decision_function(D)
-    size = np.abs(clf.outputs_).max(axis=(1, 2)).sum()
-    if n_classes == 2:
-        expected = np.where(y == 1, F, -F) / size
-    else:
-        expected = [(f[c] - max(np.delete(f, c))) / 2 / size for f, c in zip(F, y, strict=True)]
+    expected = oracle.margins(clf.decision_function(D), y, clf.outputs_)
     assert_allclose(margins, expected, atol=1e-12)
     assert np.abs(margins).max() <= 1
     wrong = clf.predict(D) != y

@@ -114,6 +114,32 @@ def test_calibration_is_of_scores_of_rows_while_they_were_held_out(memorable):
     assert np.mean(leads > 0) < 0.7  # in training all are
 
 
+class Listener(lw.RCA):
+    """A learner that notes the rows it is fitted to, by their bytes."""
+
+    fits: list = []  # noqa: RUF012 (shared by clones on purpose)
+
+    def fit(self, X, y, sample_weight=None):
+        self.fits.append({row.tobytes() for row in X})
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("calibrate", ["none", "sigmoid"])
+def test_the_learner_of_a_calibrated_classifier_does_not_learn_held_out_rows(memorable, calibrate):
+    """Each row is held out once: from the items, and from what the similarity is learned from."""
+    X, y = memorable
+    Listener.fits.clear()
+    clf = lw.SimilarityClassifier(Listener(), calibrate=calibrate).fit(X, y)
+    sets = clf.predict_set(X, 0.5)
+    fits = [rows for rows in Listener.fits if len(rows) < 160]
+    assert [len(rows) for rows in fits] == [128] * 5
+    everything = {row.tobytes() for row in X}
+    held_out = [row for rows in fits for row in everything - rows]
+    assert len(held_out) == len(set(held_out)) == 160
+    assert len(Listener.fits) == 6  # and once to all rows, for the predictions
+    assert sets.shape == (160, 2)
+
+
 class Recorder(LogisticRegression):
     """A linear classifier that records the rows it is fitted to and asked about, by their bytes."""
 

@@ -99,3 +99,22 @@ def boosted(D, labels, n_classes, pairs, columns=None, importances=None):
         F += h[leaves]
         normalisers.append(z)
     return F, normalisers
+
+
+def vote(D, labels, n_classes, firsts, seconds):
+    """Return the mean over pairs of sgn(d(x, x″) − d(x, x′)): for x′'s class, against x″'s."""
+    scores = np.zeros((len(D), n_classes))
+    for first, second in zip(firsts, seconds, strict=True):
+        votes = np.sign(D[:, second] - D[:, first])
+        scores[:, labels[first]] += votes / len(firsts)
+        scores[:, labels[second]] -= votes / len(firsts)
+    return scores
+
+
+def margins(scores, labels, outputs):
+    """Return y F / Σ max h; with a column for each class, y F is half the lead of the own one."""
+    size = sum(np.abs(h).max() for h in outputs)
+    if scores.ndim == 1:
+        return np.where(labels == 1, scores, -scores) / size
+    leads = [f[c] - max(np.delete(f, c)) for f, c in zip(scores, labels, strict=True)]
+    return np.array(leads) / (2 * size)

@@ -97,11 +97,15 @@ def calibrated(scores: np.ndarray, calibration: dict[str, Any]) -> np.ndarray:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def prediction_sets(scores: np.ndarray, calibration: dict[str, Any], alpha: float) -> np.ndarray:
-    """Return which classes are in the prediction set of each row."""
+def check_alpha(alpha: float) -> None:
+    """Refuse what is not a share of prediction sets that may miss the true class."""
     check_number(alpha, "alpha", minimum=0, exclusive=True)
     if alpha >= 1:
         raise ValueError(f"alpha must be below 1, but {alpha} was given.")
+
+
+def prediction_sets(scores: np.ndarray, calibration: dict[str, Any], alpha: float) -> np.ndarray:
+    """Return which classes are in the prediction set of each row."""
     own = calibration["leads"]
     # with n held-out rows, the ⌈(n + 1)(1 − α)⌉-th highest lead; all classes if there is none
     rank = math.ceil((len(own) + 1) * (1 - alpha) - 1e-9)

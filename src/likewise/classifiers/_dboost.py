@@ -16,7 +16,13 @@ from likewise._progress import LongWork, show_progress
 from likewise._threads import for_each, limit_threads, slices
 from likewise._validation import check_classes, check_labels, take
 from likewise.classifiers._boosting import Ensemble, predicted_classes
-from likewise.classifiers._calibration import CalibrationData, Kind, calibrated, prediction_sets
+from likewise.classifiers._calibration import (
+    CalibrationData,
+    Kind,
+    calibrated,
+    check_alpha,
+    prediction_sets,
+)
 from likewise.classifiers._dboost_input import (
     check_parameters,
     check_rows,
@@ -213,7 +219,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         y : array of shape (n_rows,)
         sample_weight : array of shape (n_rows,), optional
             Weight of a row before the first round, and in the training and validation errors and
-            losses. Rows of weight zero are left out.
+            losses, and in the fit of calibrated probabilities; prediction sets count each row
+            once. Rows of weight zero are left out.
         """
         options = check_parameters(self)
         base = self._similarity()
@@ -285,7 +292,8 @@ class DBoost(ClassifierMixin, BaseEstimator):
         """Return sets of classes that hold the true class with probability about 1 − `alpha`.
 
         A set holds the classes whose score exceeds the others by no less than the own class's score
-        does in most held-out rows (cross-conformal prediction). It can be empty.
+        does in most held-out rows (cross-conformal prediction). It can be empty. The probability is
+        over rows of all classes: it can be lower for a rare class.
 
         Parameters
         ----------
@@ -296,14 +304,15 @@ class DBoost(ClassifierMixin, BaseEstimator):
         -------
         bool array of shape (n_rows, n_classes), in the order of `classes_`
         """
-        scores = self._scores(X)
+        check_is_fitted(self)
+        check_alpha(alpha)
         calibration = self._calibration()
         if calibration is None:
             raise ValueError(
                 "predict_set needs held-out scores, but calibrate is 'none': fit with 'sigmoid' or "
                 "'isotonic'."
             )
-        return prediction_sets(class_scores(scores), calibration, alpha)
+        return prediction_sets(class_scores(self._scores(X)), calibration, alpha)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, in the order of `classes_`.

@@ -26,6 +26,7 @@ from likewise.classifiers._calibration import (
     HeldOutScores,
     Kind,
     calibrated,
+    check_alpha,
     prediction_sets,
 )
 from likewise.classifiers._neighbors import (
@@ -75,7 +76,9 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
     calibrate : {"none", "sigmoid", "isotonic"}, default="none"
         Calibrate probabilities by the scores of held-out rows: the classifier, with its learner, is
         also fitted to the training rows of five splits. `predict` then returns the most probable
-        class. ``sigmoid`` needs fewer rows; ``isotonic`` corrects any increasing error.
+        class. ``sigmoid`` needs fewer rows; ``isotonic`` corrects any increasing error. A
+        `similarity` that was learned from the same rows has seen the held-out ones, so give its
+        `learner` instead.
 
     Attributes
     ----------
@@ -160,7 +163,8 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
             Weight of a row's vote (``majority``), its score in the mean of its class
             (``symmetric``), its margins (``energy``) or its probability (``softmax``). Each row
             counts as one neighbor whatever its weight, but rows of weight zero are left out. The
-            learner is fitted with the weights if its `fit` takes them.
+            learner is fitted with the weights if its `fit` takes them. With `calibrate`, the
+            probabilities are fitted with the weights; prediction sets count each row once.
         """
         rule = check_choice(self.rule, "rule", RULES)
         weights = check_choice(self.weights, "weights", ("uniform", "distance"))
@@ -181,7 +185,8 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
         classes, labels = _classes_and_labels(training.y)
         calibration = None
         if calibrate != "none":
-            calibration = self._held_out_scores(training, labels).calibration(self.calibrate)
+            held_out = self._held_out_scores(training, labels, "calibrate")
+            calibration = held_out.calibration(self.calibrate)
         learner = radii = per_class = bandwidth = None
         if base is None:
             learner = self._fitted_learner(training)
@@ -252,8 +257,9 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
         """Return sets of classes that hold the true class with probability about 1 − `alpha`.
 
         A set holds the classes whose score exceeds the others by no less than the own class's score
-        does in most held-out rows (cross-conformal prediction). It can be empty. Without
-        `calibrate`, held-out scores are computed at every call, from the training rows.
+        does in most held-out rows (cross-conformal prediction). It can be empty. The probability is
+        over rows of all classes: it can be lower for a rare class. Without `calibrate`, held-out
+        scores are computed at every call, from the training rows.
 
         Parameters
         ----------
@@ -264,6 +270,8 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
         -------
         bool array of shape (n_rows, n_classes), in the order of `classes_`
         """
+        check_is_fitted(self)
+        check_alpha(alpha)
         scores = self._scores(X, best_only=False)
         calibration = self._calibration()
         if calibration is None:
@@ -275,7 +283,7 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
             labels, items = self.labels_, self.items_
             y = labels if labels.ndim == 2 else np.asarray(self.classes_)[labels]
             training = Training(items, items, y, self._row_weights())
-            calibration = self._held_out_scores(training, labels).calibration("none")
+            calibration = self._held_out_scores(training, labels, "predict_set").calibration("none")
         return prediction_sets(scores, calibration, alpha)
 
     def _calibration(self) -> dict[str, Any] | None:
@@ -283,18 +291,22 @@ class SimilarityClassifier(ClassifierMixin, NeighborPredictor):
         check_is_fitted(self)
         return getattr(self, "calibration_", None)
 
-    def _held_out_scores(self, training: Training, labels: np.ndarray) -> HeldOutScores:
-        """Return the scores of all training rows by classifiers that were fitted without them."""
+    def _held_out_scores(self, training: Training, labels: np.ndarray, user: str) -> HeldOutScores:
+        """Return the scores of all training rows by classifiers that were fitted without them.
+
+        `user` is the parameter or method that an error names.
+        """
         if labels.ndim == 2:
-            raise ValueError("y has several labels for each row, but calibrate needs one class.")
+            raise ValueError(f"y has several labels for each row, but {user} needs one class.")
         X, y, weights = training.X, training.y, training.weights
         is_matrix = training.items is not X
         scores = np.empty((len(labels), labels.max() + 1))
-        for train, held_out in stratified_splits(labels, N_SPLITS, 0.0, 0, "calibrate"):
+        for train, held_out in stratified_splits(labels, N_SPLITS, 0.0, 0, user):
             of_train, of_held_out = take(X, train), take(X, held_out)
             if is_matrix:
                 of_train, of_held_out = of_train[:, train], of_held_out[:, train]
-            part = clone(self).set_params(calibrate="none")
+            # `clone` would return a learner that was given as the similarity unfitted.
+            part = clone(self).set_params(calibrate="none", similarity=self.similarity)
             part.fit(of_train, y[train], None if weights is None else weights[train])
             scores[held_out] = part._scores(of_held_out, best_only=False)
         return HeldOutScores(scores, labels, np.ones(len(y)) if weights is None else weights)
