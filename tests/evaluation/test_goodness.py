@@ -80,6 +80,8 @@ def test_the_goodness_of_an_ensemble_is_that_of_its_margins(rows):
     assert found.epsilon(0) <= np.mean(clf.predict(X) != y)
     with pytest.raises(ValueError, match="sample_weight was given, but an ensemble has weights"):
         lw.goodness(clf, X, y, sample_weight=np.ones(50))
+    with pytest.raises(ValueError, match="form is 'mean', but an ensemble has margins of its own"):
+        lw.goodness(clf, X, y, form="mean")
 
 
 def test_a_pseudo_good_distance_can_err_on_most_rows():

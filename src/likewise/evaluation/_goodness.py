@@ -175,6 +175,8 @@ def goodness(
     if isinstance(similarity, DBoost):
         if sample_weight is not None:
             raise ValueError("sample_weight was given, but an ensemble has weights of its own.")
+        if form != "auto":
+            raise ValueError(f"form is {form!r}, but an ensemble has margins of its own.")
         return Goodness(similarity.margins(X, y), "ensemble", 0.0)
     compared = underlying_similarity(similarity)
     X = compared.check_queries(X, "X")
