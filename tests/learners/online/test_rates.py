@@ -94,5 +94,5 @@ def test_it_is_refused_where_nothing_is_held_out(make, name, judged):
     ):
         with pytest.raises(ValueError, match=sentence):
             door(make(**{name: "auto"}))
-    with pytest.raises(TypeError, match=f"{name} must be a number, but 'best' was given"):
+    with pytest.raises(TypeError, match=f"{name} must be a number or 'auto', but 'best' was"):
         make(**{name: "best"}).fit(X, y)

@@ -18,6 +18,8 @@ def check_rate(learner: "OnlineLearner", *, is_chosen: bool) -> None:
     `is_chosen` tells whether "auto" is chosen by this fit, or was by an earlier one.
     """
     name, rate = learner._rate_name, _given(learner)
+    if isinstance(rate, str) and not is_automatic(learner):
+        raise TypeError(f"{name} must be a number or 'auto', but {rate!r} was given.")
     if not is_automatic(learner):
         check_number(rate, name, minimum=0, exclusive=True)
     elif not is_chosen:
