@@ -4,15 +4,10 @@ from typing import Any
 
 
 def started(n_workers: int, **options: Any) -> Any:
-    """Return a client of so many worker processes, which end with this one."""
-    from distributed import Client, LocalCluster
+    """Return a client of so many worker processes, as `run_on` starts them."""
+    from distributed import Client
+    from likewise.distributed._run import local_cluster, wait_for_workers
 
-    cluster = LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        dashboard_address="127.0.0.1:0",
-        **options,
-    )
-    client = Client(cluster)
-    client.wait_for_workers(n_workers)
+    client = Client(local_cluster(n_workers, **options))
+    wait_for_workers(client, n_workers)
     return client

@@ -16,7 +16,7 @@ class InlineExecutor:
     client = None
     n_workers = 2
 
-    def submit(self, function, *args):
+    def submit(self, function, *args, priority=0):
         return _Result(function(*map(_resolve, args)))
 
     def share(self, value):

@@ -56,8 +56,11 @@ def test_columns_and_targets_are_those_of_one_machine(some, pieces):
     assert_allclose(found[1], expected[1])
 
 
-@pytest.mark.parametrize("c", [0.2, 1.0])
-def test_cost_gradient_and_bound_are_sums_over_groups(some, pieces, small_groups, rng, c):
+@pytest.mark.parametrize(("c", "n_anchors", "n_groups"), [(0.2, 250, 3), (1.0, 70, 10)])
+def test_cost_gradient_and_bound_are_sums_over_groups(
+    some, pieces, monkeypatch, rng, c, n_anchors, n_groups
+):
+    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_GROUP", n_anchors)
     X, y = some
     labels = np.unique(y, return_inverse=True)[1]
     executor = InlineExecutor()
@@ -67,7 +70,7 @@ def test_cost_gradient_and_bound_are_sums_over_groups(some, pieces, small_groups
     anchors = np.arange(len(X))
     one = Margins(standardize(X, columns.mean, columns.scale), anchors, targets, c)
     several = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, c)
-    assert len(several.groups) == 3
+    assert len(several.groups) == n_groups
     search = ImpostorSearch(one, labels, None)
     in_blocks = _lmnn.DistributedImpostorSearch(several, columns, labels, None)
     L = np.eye(30) * 0.3 + 0.01 * rng.normal(size=(30, 30))

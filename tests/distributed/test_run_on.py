@@ -1,5 +1,7 @@
 """Search, evaluation, classification and features inside `run_on`: as on one machine."""
 
+import os
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -7,7 +9,7 @@ from tests.distributed.inline import run_inline
 
 import likewise as lw
 from likewise._execution import current_backend
-from likewise.distributed import run_on
+from likewise.distributed import _run, run_on
 from likewise.exceptions import ClusterLostError
 
 
@@ -306,13 +308,24 @@ def test_an_address_works_like_a_client(client, digits, triplets):
     assert client.status == "running"
 
 
-def test_a_number_starts_so_many_processes(digits):
+def test_a_number_starts_so_many_processes(digits, monkeypatch):
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # other clusters set it here too
     expected = lw.as_similarity("cosine").neighbors(digits[0], digits[0], 3)
     with run_on(1) as run:
         assert len(run.client.nthreads()) == 1
+        # Workers that return memory at once clear the pages of every array anew.
+        assert set(run.client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_").values()) == {None}
         found = lw.as_similarity("cosine").neighbors(digits[0], digits[0], 3)
     assert run.client.status == "closed"
     assert_array_equal(found.ids, expected.ids)
+
+
+def test_workers_that_do_not_start_are_an_error(client, monkeypatch):
+    monkeypatch.setattr(_run, "_SECONDS_TO_START", 1)
+    there = len(client.nthreads())
+    sentence = f"{there} of {there + 1} worker processes started within 1 s"
+    with pytest.raises(ClusterLostError, match=sentence):
+        _run.wait_for_workers(client, there + 1)
 
 
 @pytest.mark.parametrize(

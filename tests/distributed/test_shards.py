@@ -39,9 +39,15 @@ def test_a_plan_has_every_triplet_in_one_shard_of_one_round(n_triplets, n_rounds
 
 @pytest.mark.parametrize(
     ("n_triplets", "n_workers", "expected"),
-    [(1_000_000, 2, (4, 2)), (10_000_000, 2, (20, 2)), (500_000, 64, (4, 64)), (3, 2, (3, 1))],
+    [
+        (1_000_000, 2, (4, 2)),
+        (10_000_000, 2, (20, 2)),
+        (500_000, 8, (4, 8)),
+        (500_000, 64, (10, 64)),
+        (3, 2, (3, 1)),
+    ],
 )
-def test_by_default_there_are_four_rounds_or_shards_of_250000(n_triplets, n_workers, expected):
+def test_by_default_rounds_grow_with_workers_and_triplets(n_triplets, n_workers, expected):
     plan = Plan.of(n_triplets, None, None, n_workers)
     assert (plan.n_rounds, plan.n_shards) == expected
 

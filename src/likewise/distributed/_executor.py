@@ -14,7 +14,7 @@ from likewise.exceptions import ClusterLostError
 Handle: TypeAlias = Any  # stands for the result of a task
 
 TASKS_PER_WORKER = 2  # in progress: enough to keep it busy, few enough to keep memory flat
-_FAN_IN = 8
+FAN_IN = 8  # parts that one task combines
 
 
 class Executor:
@@ -37,13 +37,18 @@ class Executor:
         """Number of tasks that run at the same time: the threads of all workers."""
         return max(1, sum(self.client.nthreads().values()))
 
-    def submit(self, function: Callable[..., Any], *args: Any) -> Handle:
-        """Schedule a call of `function`; handles among the arguments become their results."""
+    def submit(self, function: Callable[..., Any], *args: Any, priority: int = 0) -> Handle:
+        """Schedule a call of `function`; handles among the arguments become their results.
+
+        Of the tasks that could start, those of the highest priority are the first.
+        """
         import dask
 
         # The warning is for data sent by mistake; here it is sent once, and wanted.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
-            return self.client.submit(function, *map(self._argument, args), pure=False)
+            return self.client.submit(
+                function, *map(self._argument, args), pure=False, priority=priority
+            )
 
     def share(self, value: Any) -> Handle:
         """Send a value once, as the result of a task: scattered values are lost with a worker."""
@@ -108,7 +113,7 @@ def reduce_to_few(
 
     A tree, so that no worker ever holds more than a few parts.
     """
-    while len(parts) > _FAN_IN:
-        groups = [parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN)]
+    while len(parts) > FAN_IN:
+        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
         parts = [executor.submit(function, group, *args) for group in groups]
     return parts

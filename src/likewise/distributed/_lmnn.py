@@ -4,12 +4,13 @@ Anchors are split into groups; each group has its own `Margins` on a worker, ove
 edges point at. Costs and gradients of the groups are summed.
 """
 
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.distributed._blocks import even_blocks
-from likewise.distributed._executor import Executor, Handle, map_tasks, tree_reduce
+from likewise.distributed._executor import FAN_IN, Executor, Handle, map_tasks, tree_reduce
 from likewise.distributed._rows import RowBlocks, stack_selected
 from likewise.distributed._sources import MemoryRows, load_rows
 from likewise.learners.linear_map import (
@@ -173,8 +174,12 @@ class DistributedMargins:
         return pull, push, total
 
     def _sum(self, function: Any, L: np.ndarray, *args: Any) -> Any:
-        sent = self.executor.share(L)
+        """Return the sum of the results of all groups; those of a few are added in this process."""
+        few = len(self._parts) <= FAN_IN
+        sent = L if few else self.executor.share(L)  # another task to wait for
         parts = [self.executor.submit(function, part, sent, *args) for part in self._parts]
+        if few:
+            return add_tuples([self.executor.result(part) for part in parts])
         return self.executor.result(tree_reduce(self.executor, add_tuples, parts))
 
 
@@ -273,26 +278,26 @@ class DistributedImpostorSearch:
         return self._margins.cost(L)
 
     def _pairs(self, L: np.ndarray, max_pairs: int | None) -> dict[tuple[int, ...], Handle]:
-        """Return the tasks that compare two blocks of rows each, by the bounds of the blocks."""
+        """Return the tasks that compare two blocks of rows, by the bounds of the blocks."""
         submit, sent = self._executor.submit, self._executor.share(L)
         near = [submit(reach_part, part, sent) for part in self._margins.without_impostors]
         reach = submit(np.concatenate, near)
         found: dict[tuple[int, ...], Handle] = {}
-        blocks = self._rows.blocks
-        for number, block in enumerate(blocks):
-            for other in blocks[number:]:
-                found[block.start, block.stop, other.start, other.stop] = submit(
-                    impostor_part,
-                    self._rows.part(block),
-                    self._rows.part(other),
-                    block.start,
-                    other.start,
-                    sent,
-                    self._columns,
-                    self._sent,
-                    reach,
-                    max_pairs,
-                )
+        for block, other in combinations_with_replacement(self._rows.blocks, 2):
+            found[block.start, block.stop, other.start, other.stop] = submit(
+                impostor_part,
+                self._rows.part(block),
+                self._rows.part(other),
+                block.start,
+                other.start,
+                sent,
+                self._columns,
+                self._sent,
+                reach,
+                max_pairs,
+                # a block with itself is half the work: last, so that workers finish together
+                priority=int(block != other),
+            )
         return found
 
     def best_scale(self, L: np.ndarray) -> float:

@@ -22,6 +22,8 @@ from likewise.learners.lmnn import LargeMarginProblem
 from likewise.learners.online import UpdateRule
 from likewise.similarities import Best, Matches, Similarity
 
+_SECONDS_TO_START = 120  # of worker processes
+
 
 @contextmanager
 def run_on(
@@ -49,7 +51,8 @@ def run_on(
     shard_size : int, optional
         Approximate number of triplets of a shard. Unless `rounds` and `shard_size` are both given,
         every worker trains one shard per round, and the result depends on the number of workers;
-        with neither, there are four rounds, or as many as keep shards at 250,000 triplets.
+        with neither, there are four rounds, 1.25 √n for more than ten workers, or as many as keep
+        shards at 250,000 triplets.
     checkpoint : path, optional
         A model file that receives the state of `AROMA` or `OASIS` after every round.
     resume : bool, default=False
@@ -100,13 +103,7 @@ def _connect(client: Any) -> Iterator[Any]:
     with ExitStack() as stack:
         if isinstance(client, int) and not isinstance(client, bool):
             n_workers = check_whole_number(client, "client")
-            cluster = distributed.LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-            )
-            client = stack.enter_context(cluster).scheduler_address
+            client = stack.enter_context(local_cluster(n_workers)).scheduler_address
         elif not isinstance(client, str | os.PathLike):
             raise TypeError(
                 "client must be a dask.distributed Client, the address of a scheduler or a number "
@@ -118,8 +115,45 @@ def _connect(client: Any) -> Iterator[Any]:
             raise ClusterLostError(f"there is no scheduler at {client}: {error}") from error
         stack.enter_context(opened)
         if n_workers:
-            opened.wait_for_workers(n_workers)
+            wait_for_workers(opened, n_workers)
         yield opened
+
+
+def local_cluster(n_workers: int, **options: Any) -> Any:
+    """Return a cluster of so many worker processes on this machine, with one thread each.
+
+    Dask starts workers with a `MALLOC_TRIM_THRESHOLD_` by which they return freed memory to the
+    system at once, which then clears every page of the next array anew. Here they keep it, as other
+    processes do.
+    """
+    import dask
+
+    distributed = require_extra("distributed", "dask", "run_on")
+    key = "distributed.nanny.pre-spawn-environ"
+    kept = {
+        name: value
+        for name, value in dask.config.get(key).items()
+        if name != "MALLOC_TRIM_THRESHOLD_"
+    }
+    with dask.config.set({key: kept}):
+        return distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            **options,
+        )
+
+
+def wait_for_workers(client: Any, n_workers: int) -> None:
+    """Wait until so many workers are there, but not forever: a process may have failed to start."""
+    try:
+        client.wait_for_workers(n_workers, timeout=_SECONDS_TO_START)
+    except TimeoutError as error:
+        n_there = len(client.scheduler_info()["workers"])
+        raise ClusterLostError(
+            f"{n_there} of {n_workers} worker processes started within {_SECONDS_TO_START} s."
+        ) from error
 
 
 class ClusterRun:

@@ -43,8 +43,9 @@ from likewise.supervision import (
 
 _TRIPLETS_IN_BLOCK = 1024
 _TRIPLETS_IN_CHECK = 1_000_000
-# Few rounds cost quality where shards are many; a round costs a tenth of a second of transfers.
-_MIN_ROUNDS, _MAX_SHARD_SIZE = 4, 250_000
+# Few rounds cost quality where shards are many: four are enough for eight shards, and ten for 64.
+# A round costs a tenth of a second of transfers.
+_MIN_ROUNDS, _ROUNDS_BY_ROOT, _MAX_SHARD_SIZE = 4, 1.25, 250_000
 _MAX_STEP = 2.0  # times the averaged change; best of 1, 2 and 3 with 8 and with 64 shards
 
 
@@ -62,12 +63,14 @@ class Plan(NamedTuple):
         """Plan shards of about `shard_size` triplets.
 
         Unless both are given, every worker has one shard per round. Without `n_rounds` and
-        `shard_size` there are four rounds, and more where shards would exceed 250,000 triplets.
+        `shard_size` there are four rounds, and more for more than ten workers, or where shards
+        would exceed 250,000 triplets.
         """
         n_shards = n_workers
         if n_rounds is None:
             n_rounds = max(1, round(n_triplets / (n_workers * (shard_size or _MAX_SHARD_SIZE))))
-            n_rounds = n_rounds if shard_size else max(_MIN_ROUNDS, n_rounds)
+            if not shard_size:
+                n_rounds = max(_MIN_ROUNDS, round(_ROUNDS_BY_ROOT * n_workers**0.5), n_rounds)
         elif shard_size:
             n_shards = max(1, round(n_triplets / (n_rounds * shard_size)))
         n_rounds = min(n_rounds, n_triplets)
