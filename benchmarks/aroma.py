@@ -2,7 +2,7 @@
 
 The floor of dense OASIS is one pass that reads and writes its matrix. The diagonal kernel is bound
 by arithmetic, six multiplications and additions and an IEEE division an entry: its floor is the
-same arithmetic on three rows that stay in the cache nearest to the core. The floor of the factored
+same arithmetic on four rows that stay in the cache nearest to the core. The floor of the factored
 kernel is matrix products of the same size; of a sparse one, a read and then a read and a write of
 every entry that a triplet uses: loads and stores bound it, not cache lines. A run ends after as
 many triplets as the case says, so seconds compare directly. SCML and a linear layer in PyTorch
@@ -168,31 +168,33 @@ def _pass(case: dict[str, Any]) -> Any:
 
 
 def _arithmetic(case: dict[str, Any]) -> Any:
-    """Update three rows of means and variances, and add them up, as often as there are rows."""
+    """Update four rows of means and variances, and add them up, as often as there are rows."""
     import numba
 
     d, n = case["features"], case["triplets"]
     kind = np.dtype(case["dtype"]).type
-    means, variances = np.zeros((2, 3, d), case["dtype"])
+    means, variances = np.zeros((2, 4, d), case["dtype"])
     variances += 1
     item, sums = np.full(d, 0.01, case["dtype"]), np.zeros((2, d), case["dtype"])
 
     # With all of fastmath, divisions would become approximate reciprocals.
     @numba.njit(fastmath={"contract", "nsz"}, error_model="numpy")
     def update(means: Any, variances: Any, item: Any, sums: Any) -> None:
-        w0, w1, w2 = means[0], means[1], means[2]
-        s0, s1, s2 = variances[0], variances[1], variances[2]
+        w0, w1, w2, w3 = means[0], means[1], means[2], means[3]
+        s0, s1, s2, s3 = variances[0], variances[1], variances[2], variances[3]
         products, spreads, c, g = sums[0], sums[1], kind(0.01), kind(0.01)
-        for _ in range(d // 3):
+        for _ in range(d // 4):
             for j in range(d):
                 x0, x1 = w0[j] + c * s0[j] * item[j], w1[j] + c * s1[j] * item[j]
-                x2 = w2[j] + c * s2[j] * item[j]
+                x2, x3 = w2[j] + c * s2[j] * item[j], w3[j] + c * s3[j] * item[j]
                 y0 = s0[j] / (kind(1) + g * item[j] * s0[j])
                 y1 = s1[j] / (kind(1) + g * item[j] * s1[j])
                 y2 = s2[j] / (kind(1) + g * item[j] * s2[j])
-                w0[j], w1[j], w2[j], s0[j], s1[j], s2[j] = x0, x1, x2, y0, y1, y2
-                products[j] = ((products[j] + c * x0) + c * x1) + c * x2
-                spreads[j] = ((spreads[j] + g * y0) + g * y1) + g * y2
+                y3 = s3[j] / (kind(1) + g * item[j] * s3[j])
+                w0[j], w1[j], w2[j], w3[j] = x0, x1, x2, x3
+                s0[j], s1[j], s2[j], s3[j] = y0, y1, y2, y3
+                products[j] = (((products[j] + c * x0) + c * x1) + c * x2) + c * x3
+                spreads[j] = (((spreads[j] + g * y0) + g * y1) + g * y2) + g * y3
 
     def run() -> dict[str, float]:
         for _ in range(n):

@@ -172,35 +172,40 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, su
                 )  # fmt: skip
         for j in range(n):
             products[j] = spreads[j] = 0
-        # Three rows at a time, so that the sums are read and written once for all of them.
-        whole = b + (b_end - b) // 3 * 3
-        for e in range(b, whole, 3):
-            w0, w1, w2 = W[columns[e]], W[columns[e + 1]], W[columns[e + 2]]
-            s0, s1, s2 = S[columns[e]], S[columns[e + 1]], S[columns[e + 2]]
-            q0, q1, q2 = values[e], values[e + 1], values[e + 2]
-            q0_squared, q1_squared, q2_squared = q0 * q0, q1 * q1, q2 * q2
+        # Four rows at a time, so that the sums are read and written once for all of them.
+        whole = b + (b_end - b) // 4 * 4
+        for e in range(b, whole, 4):
+            w0, w1, w2, w3 = (
+                W[columns[e]], W[columns[e + 1]], W[columns[e + 2]], W[columns[e + 3]],
+            )  # fmt: skip
+            s0, s1, s2, s3 = (
+                S[columns[e]], S[columns[e + 1]], S[columns[e + 2]], S[columns[e + 3]],
+            )  # fmt: skip
+            q0, q1, q2, q3 = values[e], values[e + 1], values[e + 2], values[e + 3]
+            k0, k1, k2, k3 = q0 * q0, q1 * q1, q2 * q2, q3 * q3
             if together:
                 f = a + e - b
-                v0, v1, v2 = values[f], values[f + 1], values[f + 2]
-                c0, c1, c2 = kind(step * v0), kind(step * v1), kind(step * v2)
-                g0, g1, g2 = kind(v0 * v0 / noise), kind(v1 * v1 / noise), kind(v2 * v2 / noise)
+                v0, v1, v2, v3 = values[f], values[f + 1], values[f + 2], values[f + 3]
+                c0, c1, c2, c3 = kind(step * v0), kind(step * v1), kind(step * v2), kind(step * v3)
+                g0, g1 = kind(v0 * v0 / noise), kind(v1 * v1 / noise)
+                g2, g3 = kind(v2 * v2 / noise), kind(v3 * v3 / noise)
                 for j in range(n):
                     x0, x1 = w0[j] + c0 * s0[j] * last[j], w1[j] + c1 * s1[j] * last[j]
-                    x2 = w2[j] + c2 * s2[j] * last[j]
+                    x2, x3 = w2[j] + c2 * s2[j] * last[j], w3[j] + c3 * s3[j] * last[j]
                     y0 = s0[j] / (one + g0 * last_squared[j] * s0[j])
                     y1 = s1[j] / (one + g1 * last_squared[j] * s1[j])
                     y2 = s2[j] / (one + g2 * last_squared[j] * s2[j])
-                    w0[j], w1[j], w2[j], s0[j], s1[j], s2[j] = x0, x1, x2, y0, y1, y2
-                    products[j] = ((products[j] + q0 * x0) + q1 * x1) + q2 * x2
-                    spreads[j] = (
-                        (spreads[j] + q0_squared * y0) + q1_squared * y1
-                    ) + q2_squared * y2
+                    y3 = s3[j] / (one + g3 * last_squared[j] * s3[j])
+                    w0[j], w1[j], w2[j], w3[j] = x0, x1, x2, x3
+                    s0[j], s1[j], s2[j], s3[j] = y0, y1, y2, y3
+                    products[j] = (((products[j] + q0 * x0) + q1 * x1) + q2 * x2) + q3 * x3
+                    spreads[j] = (((spreads[j] + k0 * y0) + k1 * y1) + k2 * y2) + k3 * y3
             else:
                 for j in range(n):
-                    products[j] = ((products[j] + q0 * w0[j]) + q1 * w1[j]) + q2 * w2[j]
-                    spreads[j] = (
-                        (spreads[j] + q0_squared * s0[j]) + q1_squared * s1[j]
-                    ) + q2_squared * s2[j]
+                    product = (products[j] + q0 * w0[j]) + q1 * w1[j]
+                    spread = (spreads[j] + k0 * s0[j]) + k1 * s1[j]
+                    products[j] = (product + q2 * w2[j]) + q3 * w3[j]
+                    spreads[j] = (spread + k2 * s2[j]) + k3 * s3[j]
         for e in range(whole, b_end):
             q = values[a + e - b] if together else kind(0)
             _update_sums(
