@@ -114,6 +114,15 @@ def test_labels_without_meaning_are_not_learned(rng):
     assert abs(found.nested.mean() - 0.5) < 0.17
 
 
+def test_inner_scores_are_of_rows_that_were_not_learned_from(rng):
+    """One neighbor knows each row that it has learned from, whatever its label."""
+    rows, labels = rng.normal(size=(120, 4)), rng.permutation(np.repeat([0, 1], 60))
+    settings = {"scale": "standard", "n_neighbors": 1}
+    alone = dataclasses.replace(family_named("euclidean"), grid=(settings,))
+    found = select(rows, labels, families=[alone], n_splits=4)
+    assert all(row["inner"] < 0.7 for row in found.rows)
+
+
 def test_columns_are_fitted_once_a_split_on_the_training_rows_alone(table, monkeypatch):
     seen = []
     fit = Columns.fit_scales
