@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from likewise._validation import unknown_name
-from reproduce._frame import known, reproduce, tables
+from reproduce._frame import UnknownSettingError, known, reproduce, tables
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,7 +30,11 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.name not in known():
         print(unknown_name(chosen.name, "NAME", known()), file=sys.stderr)
         return 2
-    rows = reproduce(chosen.name, chosen.folder, only=chosen.only, verbose=not chosen.quiet)
+    try:
+        rows = reproduce(chosen.name, chosen.folder, only=chosen.only, verbose=not chosen.quiet)
+    except UnknownSettingError as error:
+        print(error, file=sys.stderr)
+        return 2
     if chosen.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:

@@ -46,6 +46,10 @@ class Row:
     about: bool = False
 
 
+class UnknownSettingError(ValueError):
+    """No setting of a reproduction has the given text in its name."""
+
+
 class Reproduction(Protocol):
     """The interface of a module of this package."""
 
@@ -74,7 +78,8 @@ def reproduce(
     """Run one reproduction and write NAME.json, NAME.md and its figures into `folder`.
 
     Ctrl-C ends it early and writes the rows so far. With `only`, settings whose name contains that
-    text are measured, and other rows of an earlier run in the same folder are kept.
+    text are measured, and other rows of an earlier run in the same folder are kept;
+    UnknownSettingError if there is no such setting.
     """
     if name not in known():
         raise unknown_name(name, "NAME", known())
@@ -97,6 +102,10 @@ def reproduce(
             work.advance()
             if work.interrupted:
                 break
+        if only and work.done == 0 and not work.interrupted:
+            raise UnknownSettingError(
+                f"only must be in the name of a setting of {name}, but {only!r} was given."
+            )
     shown = "\n\n".join(shown.to_markdown() for shown in tables(name, rows))
     text = f"# {paper.PAPER}\n\n{shown}\n"
     (folder / f"{name}.md").write_text(text, encoding="utf8")

@@ -27,14 +27,18 @@ _ABOUT = {"native": 75.0, "similarity": 75.0, "both": 100.0}  # "almost perfect"
 _FORMS: dict[str, Callable[[], Any]] = {"": BalancedWinnow, ", original Winnow": Winnow}
 
 Accuracies = dict[str, list[float]]
+Wanted = Callable[[str], bool]  # whether a setting is to be measured
 
 
-def circle() -> Iterator[Row]:
+def circle(wanted: Wanted) -> Iterator[Row]:
     """Yield the accuracy of native features and of the naive similarity, by the number of labels.
 
     The ranked similarity is shown beside.
     """
     for n_labels in CIRCLE_LABELS:
+        setting = f"Circle, {n_labels} labels"
+        if not wanted(setting):
+            continue
         found: Accuracies = {}
         for seed in range(RUNS):
             data = datasets.circle(N_ROWS, random_state=seed)
@@ -43,17 +47,20 @@ def circle() -> Iterator[Row]:
             ranked = {"ranked similarity": _features(data.X, "ranked", seed)}
             _add(found, ranked, data.y, n_labels, forms=[""])
         note = f"{RUNS} runs of {N_ROWS:,} rows; real features, {N_LANDMARKS} landmarks"
-        yield from _rows(f"Circle, {n_labels} labels", found, note)
+        yield from _rows(setting, found, note)
 
 
-def blobs_and_line() -> Iterator[Row]:
+def blobs_and_line(wanted: Wanted) -> Iterator[Row]:
     """Yield native, similarity and both features, by the number of landmarks and of labels."""
     for n_landmarks in BLOB_LANDMARKS:
         is_last = n_landmarks == _MOST_BLOB_LANDMARKS
         setting = f"Blobs and Line, {n_landmarks} landmarks"
-        yield from _blobs(setting, n_landmarks, _MOST_BLOB_LABELS, _ABOUT if is_last else {})
+        if wanted(setting):
+            yield from _blobs(setting, n_landmarks, _MOST_BLOB_LABELS, _ABOUT if is_last else {})
     for n_labels in BLOB_LABELS:
-        yield from _blobs(f"Blobs and Line, {n_labels} labels", _MOST_BLOB_LANDMARKS, n_labels, {})
+        setting = f"Blobs and Line, {n_labels} labels"
+        if wanted(setting):
+            yield from _blobs(setting, _MOST_BLOB_LANDMARKS, n_labels, {})
 
 
 def _blobs(
@@ -78,10 +85,13 @@ def _blobs(
     yield from _rows(setting, found, f"{note}{n_labels} labels", published)
 
 
-def irrelevant_features() -> Iterator[Row]:
+def irrelevant_features(wanted: Wanted) -> Iterator[Row]:
     """Yield the mistakes of Winnow and the Perceptron by the number of irrelevant features."""
     note = "mistakes in one pass over 2,000 rows of signs, labeled by a majority of three"
     for n_features in FEATURES:
+        setting = f"{n_features} features"
+        if not wanted(setting):
+            continue
         found: dict[str, list[float]] = {}
         for seed in range(5):
             signs = np.array([-1, 1], np.float32)
@@ -90,7 +100,7 @@ def irrelevant_features() -> Iterator[Row]:
             winnow = BalancedWinnow(epsilon=0.25).partial_fit(X, y, classes=[False, True])
             found.setdefault("Winnow, mistakes", []).append(winnow.n_mistakes_)
             found.setdefault("Perceptron, mistakes", []).append(_perceptron_mistakes(X, y))
-        yield from _rows(f"{n_features} features", found, note)
+        yield from _rows(setting, found, note)
 
 
 def curves(rows: list[Row]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:

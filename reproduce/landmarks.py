@@ -34,6 +34,7 @@ _PUBLISHED = {
     "Credit+Digit1": (72.41, 51.74, 75.46, 74.25, 83.95),
 }
 _TRIALS, _N_LABELED, _LANDMARKS = 10, 100, 200
+_GOODNESS = "Figure 3.2, Digit1"
 
 Split = tuple[np.ndarray, np.ndarray]  # rows with a label, and test rows
 _margins: dict[str, Any] = {}  # of the similarities, for the figure of goodness
@@ -42,11 +43,11 @@ _margins: dict[str, Any] = {}  # of the similarities, for the figure of goodness
 def rows(only: str = "") -> Iterator[Row]:
     """Yield the tables, then the semi-supervised splits and the synthetic sets.
 
-    With `only`, those whose name has this text in it.
+    With `only`, those whose setting has this text in it.
     """
 
-    def wanted(name: str) -> bool:
-        return only.lower() in name.lower()
+    def wanted(setting: str) -> bool:
+        return only.lower() in setting.lower()
 
     for name in filter(wanted, [*_PUBLISHED, "ssl_text"]):
         try:
@@ -56,16 +57,13 @@ def rows(only: str = "") -> Iterator[Row]:
             continue
         note = f"{X.shape[0]} × {X.shape[1]}; {_TRIALS} splits, {_N_LABELED} labels"
         yield from _measured(name, X, y, list(_random_splits(y)), note)
-    for name in filter(wanted, _BOOK):
-        yield from _book_splits(name)
-    parts = {
-        "Circle": circle,
-        "Blobs and Line": blobs_and_line,
-        "Figure 3.2, Digit1": _goodness,
-        "features": irrelevant_features,
-    }
-    for name in filter(wanted, parts):
-        yield from parts[name]()
+    for name in _BOOK:
+        yield from _book_splits(name, wanted)
+    yield from circle(wanted)
+    yield from blobs_and_line(wanted)
+    if wanted(_GOODNESS):
+        yield from _goodness()
+    yield from irrelevant_features(wanted)
 
 
 def figures(rows: list[Row]) -> Iterable[tuple[str, Any]]:
@@ -254,8 +252,12 @@ _PREDICTORS: dict[str, Callable[..., np.ndarray]] = {
 _CHOSEN_AND_PEERS = ("Winnow", "NN", "chosen on the labels", "LabelSpreading", "SelfTraining")
 
 
-def _book_splits(name: str) -> Iterator[Row]:
+def _book_splits(name: str, wanted: Callable[[str], bool]) -> Iterator[Row]:
     """Yield the 10- and 100-label splits of Chapelle, Schölkopf and Zien (2006)."""
+    settings = {f"{name}, {n_labels} labels": n_labels for n_labels in (10, 100)}
+    settings = {setting: n_labels for setting, n_labels in settings.items() if wanted(setting)}
+    if not settings:
+        return
     methods = {method: _PREDICTORS[method] for method in _CHOSEN_AND_PEERS}
     try:
         data = load(name)
@@ -264,10 +266,9 @@ def _book_splits(name: str) -> Iterator[Row]:
         return
     X, y = data.X.astype(np.float64), np.unique(data.y, return_inverse=True)[1]
     every = np.arange(len(y))
-    for n_labels in (10, 100):
+    for setting, n_labels in settings.items():
         chosen = np.asarray(data.extra[f"labeled{n_labels}"], dtype=np.int64)
         splits = [(labeled, np.setdiff1d(every, labeled)) for labeled in chosen]
-        setting = f"{name}, {n_labels} labels"
         yield from _measured(setting, X, y, splits, f"the book's {len(splits)} splits", methods)
 
 
@@ -276,11 +277,11 @@ def _goodness() -> Iterator[Row]:
     try:
         X, y = _table("Digit1")
     except DatasetUnavailableError as error:
-        yield Row("Figure 3.2", "all", None, None, note=str(error))
+        yield Row(_GOODNESS, "all", None, None, note=str(error))
         return
     for kind in ("naive", "ranked"):
         report = goodness(kind, X, y)
         gammas = report.curve[0]
         _margins[kind] = np.arange(1, len(gammas) + 1) / len(gammas), gammas, None
         note = f"mean margin; {report.sentence}"
-        yield Row("Figure 3.2, Digit1", kind, None, float(gammas.mean()), None, note)
+        yield Row(_GOODNESS, kind, None, float(gammas.mean()), None, note)

@@ -54,6 +54,19 @@ def test_every_paper_measures_only_the_settings_that_are_named(name):
     assert list(paper.rows("no setting has this name")) == []
 
 
+def test_a_text_that_is_in_no_setting_is_refused_and_keeps_the_files(quick, monkeypatch, tmp_path,
+                                                                     capsys):  # fmt: skip
+    reproduce("sila", tmp_path)
+    kept = (tmp_path / "sila.json").read_bytes()
+    monkeypatch.setattr(sila, "rows", lambda only: iter([]))
+    arguments = ["sila", "--folder", str(tmp_path), "--only", "blance", "--quiet"]
+    assert __main__.main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "only must be in the name of a setting of sila, but 'blance' was given.\n"
+    assert (tmp_path / "sila.json").read_bytes() == kept
+
+
 def test_the_written_table_has_published_beside_ours(quick, tmp_path):
     assert reproduce("sila", tmp_path / "new" / "folder") == ROWS
     text = (tmp_path / "new" / "folder" / "sila.md").read_text(encoding="utf8")

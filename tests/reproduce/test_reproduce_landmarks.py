@@ -55,6 +55,12 @@ def test_every_trial_has_a_hundred_labels_and_tests_the_rest():
         assert sorted([*labeled, *tested]) == list(range(435))
 
 
+def synthetic_rows(only=""):
+    """Yield the rows of synthetic sets whose setting has a text in it."""
+    for measure in (curves.circle, curves.blobs_and_line, curves.irrelevant_features):
+        yield from measure(lambda setting: only in setting)
+
+
 @pytest.fixture
 def few_runs(monkeypatch):
     for name, value in {
@@ -68,7 +74,7 @@ def few_runs(monkeypatch):
 
 
 def test_the_synthetic_rows_are_measured_and_drawn(few_runs):
-    rows = [*curves.circle(), *curves.blobs_and_line(), *curves.irrelevant_features()]
+    rows = list(synthetic_rows())
     found = {(row.setting, row.method): row.ours for row in rows}
     assert found["Circle, 100 labels", "similarity"] > found["Circle, 100 labels", "native"] + 15
     assert ("Circle, 50 labels", "similarity, original Winnow") in found
@@ -81,6 +87,21 @@ def test_the_synthetic_rows_are_measured_and_drawn(few_runs):
     titles = [title for title, _ in landmarks.figures([*drawn, *rows])]
     assert {"table", "circle", "blobs-landmarks", "blobs-labels", "mistakes"} <= set(titles)
     assert "table" not in [title for title, _ in landmarks.figures([])]
+
+
+@pytest.mark.parametrize(
+    "setting", ["Circle, 50 labels", "Blobs and Line, 100 landmarks", "16 features"]
+)
+def test_a_single_setting_is_measured_alone(few_runs, setting, monkeypatch):
+    monkeypatch.setattr(curves, "RUNS", 1)
+    assert {row.setting for row in landmarks.rows(setting)} == {setting}
+
+
+def test_the_splits_of_the_book_are_measured_one_by_one(monkeypatch, data_dir):
+    monkeypatch.setattr(landmarks, "_PREDICTORS", {"NN": landmarks._nearest})
+    monkeypatch.setattr(landmarks, "_CHOSEN_AND_PEERS", ("NN",))
+    (row,) = landmarks.rows("ssl_digit1, 100 labels")
+    assert (row.setting, row.method) == ("ssl_digit1, 100 labels", "NN")
 
 
 def test_curves_are_sorted_and_have_every_row(few_runs):
@@ -101,7 +122,7 @@ def test_what_is_about_is_said_to_be_about():
 def test_data_that_is_not_there_is_said_row_by_row(monkeypatch, tmp_path):
     monkeypatch.setenv("LIKEWISE_DATA", str(tmp_path))
     for name in ("circle", "blobs_and_line", "irrelevant_features"):
-        monkeypatch.setattr(landmarks, name, lambda: iter(()))
+        monkeypatch.setattr(landmarks, name, lambda wanted: iter(()))
     rows = list(landmarks.rows())
     assert all(row.ours is None and "not available" in row.note for row in rows)
     assert len(rows) == 7 + 3 + 1

@@ -167,8 +167,15 @@ def test_one_against_rest_averages_over_one_binary_problem_a_class(similarity, r
     assert found == pytest.approx(expected)
 
 
+def test_a_part_is_named_as_in_the_table_or_with_a_colon():
+    for only in ("wine, Figure 1", "wine: figure 1", "Figure"):
+        assert sila._is_meant(only, "wine", "Figure 1")
+    assert not sila._is_meant("wine, Figure 1", "wine", "bases")
+    assert not sila._is_meant("wine, Figure 1", "wine, standardized", "Figure 1")
+
+
 def test_folds_cover_every_row_once_a_seed(monkeypatch):
-    monkeypatch.setattr(sila, "_FEW_SEEDS", range(2))
+    monkeypatch.setattr(sila, "_SEEDS", range(2))
     folds = list(sila._folds("balance"))
     assert len(folds) == 10
     everything = np.unique(lw.datasets.load("balance").X, axis=0)
