@@ -213,36 +213,49 @@ def test_a_token_is_asked_for_once_and_sent_as_a_header(browser, zygote, tmp_pat
 
 
 def test_what_the_server_refuses_is_said_in_a_sentence(browser, servers):
-    with Visit(browser, servers["wines"], **LOOKS["light"]) as visit:
-        page = visit.open("neighbors/nobody", ".notice.bad")
-        assert "nobody" in page.locator(".notice.bad").inner_text()
-        refusals = [
-            (429, "too many feedback requests; try again."),
-            (409, "that key was used for something else."),
-        ]
-        for status, sentence in refusals:
-            page = visit.open("teach")
-            page.route("**/v1/feedback", _refuse(status, sentence))
-            page.keyboard.press("ArrowLeft")
-            page.wait_for_selector(".notice.bad")
-            assert sentence[1:] in page.locator(".notice.bad").inner_text()
-            page.unroute("**/v1/feedback")
-            page.keyboard.press("ArrowLeft")  # the same answer, under the same key
-            page.wait_for_selector(".notice.bad", state="detached")
-            visit.open("models")
-        page.route("**/v1/**", lambda route: route.abort())
-        visit.open("quality", ".notice.bad")
-        assert "cannot be reached" in page.locator(".notice.bad").inner_text()
+    refusals = [
+        (429, "too many feedback requests; try again."),
+        (409, "that key was used for something else."),
+    ]
+    refusal = None
 
-
-def _refuse(status, sentence):
     def answer(route):
-        if route.request.method == "POST":
+        if refusal is not None and route.request.method == "POST":
+            status, sentence = refusal
             route.fulfill(status=status, json={"error": sentence})
         else:
             route.continue_()
 
-    return answer
+    with Visit(browser, servers["wines"], **LOOKS["light"]) as visit:
+        visit.page.route("**/v1/feedback", answer)
+        page = visit.open("neighbors/nobody", ".notice.bad")
+        assert "nobody" in page.locator(".notice.bad").inner_text()
+        for refusal in refusals:
+            page = visit.open("teach")
+            page.keyboard.press("ArrowLeft")
+            page.wait_for_selector(".notice.bad")
+            assert refusal[1][1:] in page.locator(".notice.bad").inner_text()
+            refusal = None
+            page.keyboard.press("ArrowLeft")  # the same answer, under the same key
+            page.wait_for_selector(".notice.bad", state="detached")
+            visit.open("models")
+
+
+def test_a_server_that_cannot_be_reached_is_said_in_a_sentence(browser, servers):
+    is_away = False
+
+    def answer(route):
+        if is_away:
+            route.abort()
+        else:
+            route.continue_()
+
+    with Visit(browser, servers["wines"], **LOOKS["light"]) as visit:
+        visit.page.route("**/v1/**", answer)
+        visit.open("models")
+        is_away = True
+        page = visit.open("quality", ".notice.bad")
+        assert "cannot be reached" in page.locator(".notice.bad").inner_text()
 
 
 def test_a_model_that_cannot_learn_says_why(browser, zygote, flowers, tmp_path):

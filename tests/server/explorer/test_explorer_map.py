@@ -163,7 +163,6 @@ def _map(client, by=None):
 def test_twenty_categories_have_twenty_looks(browser, servers):
     """Kinds that share a color have different shapes, so that all can be told apart."""
     with Visit(browser, servers["digits"], **LOOKS["light"]) as visit:
-        page = visit.open("map")
 
         def answer(route):
             points = [
@@ -178,8 +177,7 @@ def test_twenty_categories_have_twenty_looks(browser, servers):
             told = {"status": "ready", "points": points, "numeric": False, "n_items": 200}
             route.fulfill(json={**told, "base_model": 1, "model": 2})
 
-        page.route("**/v1/explore/map*", answer)
-        page.goto("about:blank")
+        visit.page.route("**/v1/explore/map*", answer)
         page = visit.open("map", ".kinds")
         keys = page.locator(".kinds canvas").evaluate_all("all => all.map(e => e.toDataURL())")
         assert len(keys) == len(set(keys)) == 20

@@ -8,7 +8,7 @@ OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 
 
 def _with(page, path, change):
-    """Change what the server answers."""
+    """Change what the server answers to a page that is not open yet."""
 
     def answer(route):
         told = route.fetch().json()
@@ -19,7 +19,6 @@ def _with(page, path, change):
 
 def test_losses_that_cannot_be_shown_are_not_called_nothing(browser, servers):
     with Visit(browser, servers["digits"], **LOOKS["light"]) as visit:
-        visit.open("models")
         _with(
             visit.page,
             "**/v1/explore/quality",
@@ -39,10 +38,9 @@ def test_both_sides_of_a_canary_are_shown(browser, servers):
     none = {"version": None, "searches": 130, "pages": 0, "clicks": 0, "mrr": None, "error": None}
     canary = {"share": 0.1, "live": arm, "candidate": none}
     with Visit(browser, servers["digits"], **LOOKS["phone"]) as visit:
-        page = visit.open("quality")
-        assert page.locator(".canary").count() == 0
-        visit.open("models")
-        _with(page, "**/v1/explore/quality", lambda told: told | {"canary": canary})
+        assert visit.open("quality").locator(".canary").count() == 0
+    with Visit(browser, servers["digits"], **LOOKS["phone"]) as visit:
+        _with(visit.page, "**/v1/explore/quality", lambda told: told | {"canary": canary})
         page = visit.open("quality", ".canary")
         assert "10 %" in page.locator(".canary h2").inner_text()
         rows = page.locator(".canary tbody tr").all_inner_texts()

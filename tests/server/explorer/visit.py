@@ -24,7 +24,11 @@ SHOWN = [
 
 
 class Visit:
-    """A page, and all that happened on it."""
+    """A page, and all that happened on it.
+
+    Requests are intercepted (`page.route`) before the first page is opened: in an open one, those
+    sent right after the call may still go to the server.
+    """
 
     def __init__(self, browser, server, **settings):
         self.address = server.address
