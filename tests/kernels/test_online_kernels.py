@@ -52,7 +52,7 @@ def run(kind, Q, P, weights, rate, W, dtype, *, dense):
         kernels.oasis_lists(*queries, *listed(P, dtype), weights, rate, W, totals)
     elif dense:
         sums = np.empty((2, W.shape[1]), W.dtype)
-        kernels.diagonal_dense(*queries, items, items * items, weights, rate, W, S, sums, totals)
+        kernels.diagonal_dense(*queries, items, weights, rate, W, S, sums, totals)
     else:
         kernels.diagonal_lists(*queries, *listed(P, dtype), weights, rate, W, S, totals)
     return W, S, totals
@@ -152,7 +152,7 @@ def test_the_same_bits_wherever_a_stream_is_cut(kind, dense, dtype, density, rng
                 kernels.oasis_lists(*q, *listed(P[part], dtype), w, 0.4, W, totals)
             elif dense:
                 sums = np.empty((2, W.shape[1]), W.dtype)
-                kernels.diagonal_dense(*q, p, p * p, w, 0.4, W, S, sums, totals)
+                kernels.diagonal_dense(*q, p, w, 0.4, W, S, sums, totals)
             else:
                 kernels.diagonal_lists(*q, *listed(P[part], dtype), w, 0.4, W, S, totals)
         assert W.tobytes() == whole[0].tobytes()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.compiler import Compiler
 
 # Sums may be reordered, so that loops over features are vectorized. NaN and infinity keep their
 # meaning, unlike with `fastmath=True`.
@@ -61,6 +62,23 @@ def ordered_helper(function: Callable[..., Any]) -> Callable[..., Any]:
     return _helper(function, _ORDERED)
 
 
+class _DisjointArguments(Compiler):
+    """Compiles a function whose arrays do not overlap."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.state.flags.noalias = True
+
+
+def disjoint_helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile like `ordered_helper`, for arrays that never overlap.
+
+    Before each vectorized loop, others compare the addresses of all pairs of arrays: 65 comparisons
+    for a loop over four rows of two matrices, which take a sixth of the time at 384 columns.
+    """
+    return _helper(function, _ORDERED, pipeline_class=_DisjointArguments, forceinline=True)
+
+
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
@@ -68,8 +86,8 @@ def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[...,
     return numba.njit(**_OPTIONS, fastmath=fastmath, cache=True)(function)
 
 
-def _helper(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    options = {**_OPTIONS, "no_cpython_wrapper": True}
+def _helper(function: Callable[..., Any], fastmath: set[str], **extra: Any) -> Callable[..., Any]:
+    options = {**_OPTIONS, "no_cpython_wrapper": True, **extra}
     return numba.njit(**options, fastmath=fastmath)(function)
 
 

@@ -5,7 +5,13 @@ closer item minus the farther item. Each kernel adds the losses to ``totals[0]``
 of updates to ``totals[1]``. A weight w replaces AROMA's r by r/w and OASIS's C by wC.
 """
 
-from likewise.kernels._jit import helper, kernel, ordered_helper, ordered_kernel
+from likewise.kernels._jit import (
+    disjoint_helper,
+    helper,
+    kernel,
+    ordered_helper,
+    ordered_kernel,
+)
 
 
 @ordered_kernel
@@ -50,11 +56,9 @@ def oasis_dense(starts, columns, values, items, weights, C, W, products, totals)
                 f = a + e - b
                 c0, c1 = kind(step * values[f]), kind(step * values[f + 1])
                 c2, c3 = kind(step * values[f + 2]), kind(step * values[f + 3])
-                for j in range(n):
-                    x0, x1 = w0[j] + c0 * last[j], w1[j] + c1 * last[j]
-                    x2, x3 = w2[j] + c2 * last[j], w3[j] + c3 * last[j]
-                    w0[j], w1[j], w2[j], w3[j] = x0, x1, x2, x3
-                    products[j] = (((products[j] + q0 * x0) + q1 * x1) + q2 * x2) + q3 * x3
+                _update_four_products(
+                    w0, w1, w2, w3, c0, c1, c2, c3, last, q0, q1, q2, q3, products
+                )
             else:
                 for j in range(n):
                     products[j] = (
@@ -85,6 +89,16 @@ def _same_columns(columns, a, a_end, b, b_end):
         same = columns[a + e] == columns[b + e]
         e += 1
     return same
+
+
+@disjoint_helper
+def _update_four_products(w0, w1, w2, w3, c0, c1, c2, c3, last, q0, q1, q2, q3, products):
+    """Do as `_update_product` does, for four rows: the products are read and written once."""
+    for j in range(w0.shape[0]):
+        x0, x1 = w0[j] + c0 * last[j], w1[j] + c1 * last[j]
+        x2, x3 = w2[j] + c2 * last[j], w3[j] + c3 * last[j]
+        w0[j], w1[j], w2[j], w3[j] = x0, x1, x2, x3
+        products[j] = (((products[j] + q0 * x0) + q1 * x1) + q2 * x2) + q3 * x3
 
 
 @ordered_helper
@@ -137,7 +151,7 @@ def oasis_lists(starts, columns, values, p_starts, p_columns, p_values, weights,
 
 
 @ordered_kernel
-def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, sums, totals):
+def diagonal_dense(starts, columns, values, items, weights, r, W, S, sums, totals):
     """Learn a mean and a variance of every entry from queries in lists and dense items.
 
     Updates and products share one pass over W and S, as in `oasis_dense`.
@@ -145,7 +159,7 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, su
     Parameters
     ----------
     starts, columns, values : queries, as `list_rows` writes them
-    items, squares : (n, n_item_features), the items and their squares
+    items : (n, n_item_features)
     weights : (n,)
     r : float
     W, S : (n_query_features, n_item_features), changed
@@ -153,26 +167,23 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, su
     totals : (2,) float64, changed
     """
     kind = W.dtype.type
-    one = kind(1)
     size, n = items.shape
     products, spreads = sums[0], sums[1]
-    step, noise = 0.0, 1.0
+    step, gain = 0.0, 1.0  # gain: weight / r, by which an update adds to the precision
     for t in range(size + 1):
         a, a_end = (starts[t - 1], starts[t]) if step > 0 else (0, 0)
         b, b_end = (starts[t], starts[t + 1]) if t < size else (0, 0)
-        last_t, this_t = t - 1 if t > 0 else 0, t if t < size else 0
-        last, last_squared = items[last_t], squares[last_t]
+        last, p = items[t - 1 if t > 0 else 0], items[t if t < size else 0]
         together = _same_columns(columns, a, a_end, b, b_end)
         if not together:
             for e in range(a, a_end):
-                q = values[e]
+                v = values[e]
                 _update_sums(
-                    W[columns[e]], S[columns[e]], kind(step * q), kind(q * q / noise),
-                    last, last_squared, kind(0), sums,
+                    W[columns[e]], S[columns[e]], kind(step * v), kind(v * v * gain),
+                    last, kind(0), products, spreads,
                 )  # fmt: skip
         for j in range(n):
             products[j] = spreads[j] = 0
-        # Four rows at a time, so that the sums are read and written once for all of them.
         whole = b + (b_end - b) // 4 * 4
         for e in range(b, whole, 4):
             w0, w1, w2, w3 = (
@@ -186,20 +197,13 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, su
             if together:
                 f = a + e - b
                 v0, v1, v2, v3 = values[f], values[f + 1], values[f + 2], values[f + 3]
-                c0, c1, c2, c3 = kind(step * v0), kind(step * v1), kind(step * v2), kind(step * v3)
-                g0, g1 = kind(v0 * v0 / noise), kind(v1 * v1 / noise)
-                g2, g3 = kind(v2 * v2 / noise), kind(v3 * v3 / noise)
-                for j in range(n):
-                    x0, x1 = w0[j] + c0 * s0[j] * last[j], w1[j] + c1 * s1[j] * last[j]
-                    x2, x3 = w2[j] + c2 * s2[j] * last[j], w3[j] + c3 * s3[j] * last[j]
-                    y0 = s0[j] / (one + g0 * last_squared[j] * s0[j])
-                    y1 = s1[j] / (one + g1 * last_squared[j] * s1[j])
-                    y2 = s2[j] / (one + g2 * last_squared[j] * s2[j])
-                    y3 = s3[j] / (one + g3 * last_squared[j] * s3[j])
-                    w0[j], w1[j], w2[j], w3[j] = x0, x1, x2, x3
-                    s0[j], s1[j], s2[j], s3[j] = y0, y1, y2, y3
-                    products[j] = (((products[j] + q0 * x0) + q1 * x1) + q2 * x2) + q3 * x3
-                    spreads[j] = (((spreads[j] + k0 * y0) + k1 * y1) + k2 * y2) + k3 * y3
+                _update_four_sums(
+                    w0, w1, w2, w3, s0, s1, s2, s3,
+                    kind(step * v0), kind(step * v1), kind(step * v2), kind(step * v3),
+                    kind(v0 * v0 * gain), kind(v1 * v1 * gain),
+                    kind(v2 * v2 * gain), kind(v3 * v3 * gain),
+                    last, q0, q1, q2, q3, k0, k1, k2, k3, products, spreads,
+                )  # fmt: skip
             else:
                 for j in range(n):
                     product = (products[j] + q0 * w0[j]) + q1 * w1[j]
@@ -207,32 +211,61 @@ def diagonal_dense(starts, columns, values, items, squares, weights, r, W, S, su
                     products[j] = (product + q2 * w2[j]) + q3 * w3[j]
                     spreads[j] = (spread + k2 * s2[j]) + k3 * s3[j]
         for e in range(whole, b_end):
-            q = values[a + e - b] if together else kind(0)
+            v = values[a + e - b] if together else kind(0)
             _update_sums(
-                W[columns[e]], S[columns[e]], kind(step * q), kind(q * q / noise),
-                last, last_squared, values[e], sums,
+                W[columns[e]], S[columns[e]], kind(step * v), kind(v * v * gain),
+                last, values[e], products, spreads,
             )  # fmt: skip
         step = 0.0
-        loss = 1 - _dot(products, items[this_t])
+        loss = 1 - _dot(products, p)
         if t == size or not loss > 0:
             continue
         totals[0] += loss
-        variance = _dot(spreads, squares[this_t])
+        variance = _dot_squares(spreads, p)
         if variance > 0 and weights[t] > 0:
             totals[1] += 1
-            noise = r / weights[t]
-            step = loss / (variance + noise)
+            gain = weights[t] / r
+            step = loss / (variance + r / weights[t])
+
+
+@disjoint_helper
+def _update_four_sums(
+    w0, w1, w2, w3, s0, s1, s2, s3, c0, c1, c2, c3, g0, g1, g2, g3,
+    last, q0, q1, q2, q3, k0, k1, k2, k3, products, spreads,
+):  # fmt: skip
+    """Do as `_update_sums` does, for four rows: the sums are read and written once."""
+    one = s0.dtype.type(1)
+    for j in range(w0.shape[0]):
+        squared = last[j] * last[j]
+        x0, x1 = w0[j] + c0 * s0[j] * last[j], w1[j] + c1 * s1[j] * last[j]
+        x2, x3 = w2[j] + c2 * s2[j] * last[j], w3[j] + c3 * s3[j] * last[j]
+        y0 = s0[j] / (one + g0 * squared * s0[j])
+        y1 = s1[j] / (one + g1 * squared * s1[j])
+        y2 = s2[j] / (one + g2 * squared * s2[j])
+        y3 = s3[j] / (one + g3 * squared * s3[j])
+        w0[j], w1[j], w2[j], w3[j] = x0, x1, x2, x3
+        s0[j], s1[j], s2[j], s3[j] = y0, y1, y2, y3
+        products[j] = (((products[j] + q0 * x0) + q1 * x1) + q2 * x2) + q3 * x3
+        spreads[j] = (((spreads[j] + k0 * y0) + k1 * y1) + k2 * y2) + k3 * y3
 
 
 @ordered_helper
-def _update_sums(w, s, change, gain, last, last_squared, q, sums):
+def _update_sums(w, s, change, gain, last, q, products, spreads):
     """Update a row of W and of S, and add them, times `q` and its square, to the sums."""
-    products, spreads, q_squared = sums[0], sums[1], q * q
+    one, q_squared = s.dtype.type(1), q * q
     for j in range(w.shape[0]):
         w[j] += change * s[j] * last[j]
-        s[j] /= s.dtype.type(1) + gain * last_squared[j] * s[j]
+        s[j] /= one + gain * (last[j] * last[j]) * s[j]
         products[j] += q * w[j]
         spreads[j] += q_squared * s[j]
+
+
+@helper
+def _dot_squares(x, y):
+    total = x.dtype.type(0)
+    for j in range(x.shape[0]):
+        total += x[j] * (y[j] * y[j])
+    return total
 
 
 @kernel

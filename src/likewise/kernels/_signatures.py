@@ -48,7 +48,7 @@ SIGNATURES = {
     "add_rows": "f2 i1A int bool s2",
     "oasis_dense": "i1 j1 s1 s2 f1 float s2 s1 f1",
     "oasis_lists": "i1 j1 s1 i1 j1 s1 f1 float s2 f1",
-    "diagonal_dense": "i1 j1 s1 s2 s2 f1 float s2 s2 s2 f1",
+    "diagonal_dense": "i1 j1 s1 s2 f1 float s2 s2 s2 f1",
     "diagonal_lists": "i1 j1 s1 i1 j1 s1 f1 float s2 s2 f1",
     "diagonal_mistakes": "i1 j1 s1 i1 j1 s1 f1 float s2 s2 f1",
     "factored_decisions": "s2 s2 s1 f1 float int int s1 s2 f1",

@@ -315,7 +315,10 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         """The current form; later training does not change it."""
         if not hasattr(self, "state_"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet.")
-        # Frozen, not copied: training copies an array that is frozen.
+        # Frozen, and copied once after training, which uses memory that its arrays do not own;
+        # training copies an array that is frozen.
+        if not self.state_.W.flags.owndata:
+            self.state_.W = self.state_.W.copy()
         self.state_.W.flags.writeable = False
         return self._as_similarity(self.state_.W)
 

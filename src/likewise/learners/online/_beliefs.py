@@ -15,7 +15,7 @@ import numpy as np
 from likewise import kernels
 from likewise._threads import slices
 from likewise._validation import is_sparse
-from likewise.learners.online._triplet_batches import TripletBatches
+from likewise.learners.online._triplet_batches import TripletBatches, aligned_empty, is_aligned
 from likewise.similarities import paired_products
 
 AnyState = TypeVar("AnyState", bound="State")
@@ -84,12 +84,14 @@ def copy_state(state: AnyState) -> AnyState:
     return copy.deepcopy(state)
 
 
-def make_writable(state: State) -> None:
-    """Copy read-only arrays, which are published or were read from a file."""
+def prepare_arrays(state: State) -> None:
+    """Copy arrays that are read-only (published, or read from a file) or not aligned."""
     for field in fields(state):  # type: ignore[arg-type]
         array = getattr(state, field.name)
-        if not array.flags.writeable:
-            setattr(state, field.name, array.copy())
+        if not array.flags.writeable or not is_aligned(array):
+            copied = aligned_empty(array.shape, array.dtype)
+            copied[...] = array
+            setattr(state, field.name, copied)
 
 
 def check_arrays(**arrays: tuple[Any, tuple[int, ...] | None]) -> None:
@@ -172,10 +174,9 @@ class DiagonalState:
                 kernels.diagonal_lists(*queries, *items, weights, r, self.W, self.S, totals)
             else:
                 dense = batches.item_rows(rows)
-                squares = np.multiply(dense, dense, out=batches.scratch("squares", dense.shape))
                 sums = batches.scratch("sums", (2, self.W.shape[1]))
                 state = self.W, self.S, sums
-                kernels.diagonal_dense(*queries, dense, squares, weights, r, *state, totals)
+                kernels.diagonal_dense(*queries, dense, weights, r, *state, totals)
 
     def learn_mistakes(
         self, part: Weighted, batches: TripletBatches, r: float, totals: np.ndarray

@@ -18,7 +18,7 @@ from likewise.learners.online._beliefs import (
     State,
     Weighted,
     copy_state,
-    make_writable,
+    prepare_arrays,
     sum_evidence,
 )
 from likewise.learners.online._early_stopping import (
@@ -253,7 +253,7 @@ def apply_triplets(
     work: LongWork,
 ) -> Iterator[Step]:
     """Apply blocks of triplets to a state, in place, until they end or `work` is interrupted."""
-    make_writable(state)
+    prepare_arrays(state)
     belief = cast(Belief, state)  # if the rule forgets or learns from mistakes
     learn = belief.learn_mistakes if rule.mistakes else state.learn
     with single_threaded_blas():

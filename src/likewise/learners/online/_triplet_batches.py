@@ -11,6 +11,7 @@ Lists: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, columns,
 
 _ENTRIES_PER_BLOCK = 65_536  # of dense rows, so that they stay in the cache
 _MIN_ROWS, _MAX_ROWS = 64, 1024
+_CACHE_LINE = 64  # bytes, and the width of the largest vector registers
 
 
 class TripletBatches:
@@ -96,7 +97,7 @@ class TripletBatches:
         """Return a named scratch array, reused between blocks and not initialized."""
         size = int(np.prod(shape))
         if name not in self._scratch or self._scratch[name].size < size:
-            self._scratch[name] = np.empty(size, dtype or self.dtype)
+            self._scratch[name] = aligned_empty((size,), dtype or self.dtype)
         return self._scratch[name][:size].reshape(shape)
 
     def _zeros(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -110,6 +111,22 @@ class TripletBatches:
             self.scratch(f"{side} columns", (n_entries,), np.int32),
             self.scratch(f"{side} values", (n_entries,)),
         )
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Return an array that begins at a cache line.
+
+    NumPy's begin anywhere, and then every access of a whole vector register is one to two lines.
+    """
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(n_bytes + _CACHE_LINE, np.uint8)
+    start = -memory.ctypes.data % _CACHE_LINE
+    return memory[start : start + n_bytes].view(dtype).reshape(shape)
+
+
+def is_aligned(array: np.ndarray) -> bool:
+    """Return whether an array begins at a cache line."""
+    return bool(array.ctypes.data % _CACHE_LINE == 0)
 
 
 def _entries(rows: Any, index: np.ndarray) -> int:
