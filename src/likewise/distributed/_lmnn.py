@@ -190,7 +190,10 @@ def needed_by(
     parts = [anchors, targets[targets >= 0]]
     if lists is not None:
         parts.append(lists[1])
-    return (np.unique(np.concatenate([part.astype(np.int64) for part in parts])),)
+    needed = np.zeros(1 + max(part.max(initial=-1) for part in parts), dtype=bool)
+    for part in parts:
+        needed[part] = True
+    return (np.flatnonzero(needed),)
 
 
 def build_margins(
@@ -208,12 +211,12 @@ def build_margins(
     distinct = needed[0]
     X = load_rows(rows, "X", finite=False)[distinct] if whole else stack_selected(rows)
     X = standardize(X.astype(columns.dtype, copy=False), columns.mean, columns.scale)
-    own = np.where(targets >= 0, np.searchsorted(distinct, targets), -1)
+    positions = np.full(2 + distinct.max(initial=-1), -1, np.int32)  # the last one: of no target
+    positions[distinct] = np.arange(len(distinct))
     own_weights = None if weights is None else weights[distinct]
-    margins = Margins(X, np.searchsorted(distinct, anchors), own, c, own_weights)
+    margins = Margins(X, positions[anchors], positions[targets], c, own_weights)
     if lists is not None:
-        heads = np.searchsorted(distinct, lists[1]).astype(np.int32)
-        margins.set_impostors(lists[0], heads)
+        margins.set_impostors(lists[0], positions[lists[1]])
     return margins
 
 
@@ -355,7 +358,8 @@ def impostor_part(
     max_pairs: int | None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """List the impostors among two blocks of rows."""
-    Z, Z_others = _mapped(rows, L, columns), _mapped(others, L, columns)
+    Z = _mapped(rows, L, columns)
+    Z_others = Z if first == first_other else _mapped(others, L, columns)
     return impostor_pairs(Z, Z_others, first, first_other, labels, reach, max_pairs)
 
 
