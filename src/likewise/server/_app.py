@@ -80,7 +80,7 @@ def _pair_app(settings: Settings) -> FastAPI:
         yield
         service.stop()
 
-    app = _new_app(settings, lifespan, "Ask whether two records are the same.")
+    app = _new_app(lifespan, "Ask whether two records are the same.")
     app.state.pairs = service
     app.include_router(_routes.router)
     app.include_router(_routes.pages)
@@ -101,7 +101,7 @@ def build_app(service: Service, metrics: Metrics) -> FastAPI:
             state.stop()
             stop_tracing()
 
-    app = _new_app(settings, lifespan, "Search by a similarity, teach it and explain it.")
+    app = _new_app(lifespan, "Search by a similarity, teach it and explain it.")
     app.state.likewise = state
     for module in (_routes, _explorer_routes, _teaching, _monitoring, _pages):
         app.include_router(module.router)
@@ -110,7 +110,7 @@ def build_app(service: Service, metrics: Metrics) -> FastAPI:
     return app
 
 
-def _new_app(settings: Settings, lifespan: Any, description: str) -> FastAPI:
+def _new_app(lifespan: Any, description: str) -> FastAPI:
     return FastAPI(
         title="likewise",
         description=description,
@@ -118,7 +118,6 @@ def _new_app(settings: Settings, lifespan: Any, description: str) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        servers=[{"url": settings.root_path}] if settings.root_path else None,
         **_NO_TELEMETRY,
     )
 

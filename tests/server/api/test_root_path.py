@@ -3,11 +3,14 @@
 import re
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from tests.server.running import InProcess, Running, web_files, write_digits
 
 from likewise.server import Client, Settings, create_app
 
 TOKEN = "a-token-of-sixteen"
+AUTHORIZED = {"authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def test_the_prefix_alone_leads_to_the_page(ask):
 def test_the_prefix_does_not_get_around_the_token(ask, path):
     assert ask.get(path).status_code == 401
     assert ask.get("/sim" + path).status_code in (401, 404)
-    right = ask.get(path, headers={"authorization": f"Bearer {TOKEN}"})
+    right = ask.get(path, headers=AUTHORIZED)
     assert right.status_code == 200
     if path.endswith("json"):
         assert right.json()["servers"] == [{"url": "/sim"}]
@@ -50,6 +53,25 @@ def test_no_file_of_the_explorer_has_an_absolute_address():
         assert not [a for pair in addresses for a in pair if a.startswith("/")], name
         if name != "api.js":
             assert "fetch(" not in text, name
+
+
+def test_metrics_count_requests_under_the_prefix_by_their_route(ask):
+    ask.get("/sim/v1/items/d7", headers=AUTHORIZED)
+    line = 'likewise_requests_total{method="GET",route="/v1/items/{id:path}",status="200"} 1.0'
+    assert line in ask.get("/sim/metrics", headers=AUTHORIZED).text
+
+
+def test_a_redirect_to_a_path_without_its_last_slash_keeps_the_prefix(ask):
+    moved = ask.get("/sim/v1/models/", headers=AUTHORIZED)
+    assert moved.headers["location"] == "http://127.0.0.1:8000/sim/v1/models"
+
+
+@pytest.mark.parametrize("prefix", ["", "/sim"])
+def test_an_application_that_is_mounted_needs_its_token(ask, prefix):
+    mounted = InProcess(Starlette(routes=[Mount("/outer", ask._transport.app)]))
+    path = f"/outer{prefix}/v1/models"
+    assert mounted.get(path).status_code == 401
+    assert mounted.get(path, headers=AUTHORIZED).status_code == 200
 
 
 @pytest.mark.parametrize("root_path", ["sim", "/sim/", "/", "/a b", "//a", "/sim?x"])

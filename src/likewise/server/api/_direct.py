@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from likewise.server.api._middleware import replay
+from likewise.server.api._middleware import replay, route_path
 from likewise.server.api._schemas import SearchRequest
 from likewise.server.api._state import State, run_single_threaded
 from likewise.server.store import InvalidRequest, NotFound
@@ -32,7 +32,7 @@ class DirectSearch:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request, whose body `BodyLimit` has read."""
-        if scope["type"] == "http" and scope["path"] == _PATH and scope["method"] == "POST":
+        if scope["type"] == "http" and scope["method"] == "POST" and route_path(scope) == _PATH:
             message = await receive()
             answer = self._answer(message["body"])
             if answer is not None:

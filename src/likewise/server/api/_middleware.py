@@ -123,9 +123,11 @@ class _Response:
 
 
 class RootPath:
-    """Removes the prefix under which a proxy serves this server; paths without it work too.
+    """Sets ``root_path`` to the prefix under which a proxy serves this server.
 
-    It comes before `AccessControl`, which decides by the path.
+    As ASGI requires, the path then begins with it, whether the proxy removes it or not.
+
+    It comes before `AccessControl`, which decides by the path without the prefix.
     """
 
     def __init__(self, app: Any, root_path: str) -> None:
@@ -134,13 +136,28 @@ class RootPath:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request."""
         if scope["type"] == "http" and self._root:
-            if scope["path"] == self._root:  # links of the page are relative to the last slash
-                raise HTTPException(308, "moved.", {"location": f"{self._root}/"})
-            if scope["path"].startswith(f"{self._root}/"):
-                scope = {**scope, "path": scope["path"].removeprefix(self._root)}
-                raw = scope.get("raw_path") or b""
-                scope["raw_path"] = raw.removeprefix(self._root.encode())
+            _set_prefix(scope, self._root)
         await self._app(scope, receive, send)
+
+
+def _set_prefix(scope: Any, prefix: str) -> None:
+    """Change the scope in place: `Responses` reads the route that the router writes into it."""
+    outer, path = scope.get("root_path", ""), route_path(scope)
+    if path == prefix:  # links of the page are relative to the last slash
+        raise HTTPException(308, "moved.", {"location": f"{outer}{prefix}/"})
+    if path.startswith(f"{prefix}/"):
+        scope["root_path"] = outer + prefix
+        return
+    scope["root_path"], scope["path"] = prefix + outer, prefix + scope["path"]
+    if scope.get("raw_path") is not None:
+        scope["raw_path"] = prefix.encode() + scope["raw_path"]
+
+
+def route_path(scope: Any) -> str:
+    """Return the path without ``root_path``, as the router sees it."""
+    path: str = scope["path"]
+    inner = path.removeprefix(scope.get("root_path", ""))
+    return inner if inner[:1] in ("", "/") else path
 
 
 class AccessControl:
@@ -163,7 +180,7 @@ class AccessControl:
         await self._app(scope, receive, send)
 
     def _check(self, scope: Any) -> None:
-        headers, method, path = _headers(scope), scope["method"], scope["path"]
+        headers, method, path = _headers(scope), scope["method"], route_path(scope)
         host, origin = headers.get(b"host", b"").lower(), headers.get(b"origin")
         # A malicious site can point a host name of its own at this machine (DNS rebinding).
         name = _HOST.fullmatch(host)
