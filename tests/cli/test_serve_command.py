@@ -61,6 +61,12 @@ def test_tables_are_those_of_a_matcher(model, tmp_path):
     [
         ("--learner", "foo", "--learner must be ridge or aroma, but 'foo' was given."),
         ("--canary", 2, "--canary must be from 0 to below 1, but 2.0 was given."),
+        (
+            "--forwarded-allow-ips",
+            "proxy",
+            "--forwarded-allow-ips must be addresses and networks separated by commas, such as "
+            "127.0.0.1,10.0.0.0/8, but 'proxy' was given.",
+        ),
         ("--feedback-rate", 0, "--feedback-rate must be greater than 0, but 0.0 was given."),
     ],
 )

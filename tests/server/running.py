@@ -84,10 +84,14 @@ class InProcess:
     app : ASGI application
     address : str
         What its own address is thought to be.
+    peer : str
+        The address from which requests come.
     """
 
-    def __init__(self, app, address="http://127.0.0.1:8000"):
-        self._transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    def __init__(self, app, address="http://127.0.0.1:8000", peer="127.0.0.1"):
+        self._transport = httpx.ASGITransport(
+            app, raise_app_exceptions=False, client=(peer, 50_000)
+        )
         self._address = address
 
     def request(self, method, path, **given):

@@ -75,6 +75,10 @@ def command(
     root_path: Annotated[
         str, typer.Option(help="Path under which a proxy serves it, such as /sim.")
     ] = "",
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(help="Proxies whose X-Forwarded-Prefix is trusted: addresses and networks."),
+    ] = "",
 ) -> None:
     """Serve a model over HTTP: search, learn from feedback, explain."""
     from likewise.cli._options import shape
@@ -103,6 +107,7 @@ def command(
             workers=workers,
             feedback_rate=feedback_rate,
             root_path=root_path,
+            forwarded_allow_ips=forwarded_allow_ips,
             left=left,
             right=right,
             labels=labels,

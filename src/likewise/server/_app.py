@@ -131,7 +131,7 @@ def _add_pages(app: FastAPI, settings: Settings, observe: Any) -> None:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_middleware(BodyLimit, max_bytes=settings.max_bytes)
     app.add_middleware(AccessControl, settings=settings)
-    app.add_middleware(RootPath, root_path=settings.root_path)
+    app.add_middleware(RootPath, settings=settings)
     app.add_middleware(Responses, timeout=settings.timeout, observe=observe)
 
 

@@ -3,13 +3,19 @@
 import os
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 
 LEARNERS = ("ridge", "aroma")
 _MIN_TOKEN_LENGTH = 16
 _MAX_WORKERS = 64
 _MAX_WEIGHT = 1e6
+_MAX_PREFIX = 200
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)*")
+PREFIX_RULE = (
+    "must begin with / and not end with it, such as /sim, and consist of at most "
+    f"{_MAX_PREFIX} letters, digits, single slashes and ._~-, without .."
+)
 _ENCODER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -66,6 +72,9 @@ class Settings:
         Seconds within which the response to a request must begin.
     root_path : str, default=""
         The path under which a proxy serves this server, such as ``/sim``.
+    forwarded_allow_ips : str, default=""
+        The addresses and networks of trusted proxies, separated by commas. Their header
+        ``X-Forwarded-Prefix`` takes the place of `root_path`; no other forwarded header is read.
     """
 
     model: Path
@@ -89,6 +98,7 @@ class Settings:
     feedback_rate: float = 200.0
     timeout: float = 30.0
     root_path: str = ""
+    forwarded_allow_ips: str = ""
     left: Path | None = None
     right: Path | None = None
     labels: Path | None = None
@@ -129,11 +139,9 @@ class Settings:
                 "encoder must be a name such as package.module:function, but "
                 f"{self.encoder!r} was given."
             )
-        if re.fullmatch(r"(/[A-Za-z0-9._~-]+)*", self.root_path) is None:
-            raise ValueError(
-                "root_path must begin with / and not end with it, such as /sim, but "
-                f"{self.root_path!r} was given."
-            )
+        if not is_prefix(self.root_path):
+            raise ValueError(f"root_path {PREFIX_RULE}, but {self.root_path!r} was given.")
+        _ = self.trusted_proxies  # raises an error where one is wrong
         for name in ("max_bytes", "feedback_rate", "timeout", "r"):
             if not getattr(self, name) > 0:
                 raise ValueError(
@@ -166,9 +174,41 @@ class Settings:
             return False
 
     @property
+    def trusted_proxies(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """The networks whose ``X-Forwarded-Prefix`` is read; an address is a network of one."""
+        if not self.forwarded_allow_ips.strip():
+            return ()
+        parts = [part.strip() for part in self.forwarded_allow_ips.split(",")]
+        return tuple(_parse_network(part) for part in parts)
+
+    @property
     def location(self) -> str:
         """The location of the store."""
         if self.store is not None:
             return self.store
         model = Path(os.path.realpath(self.model))
         return str(model.with_name(f"{model.stem}.store.sqlite"))
+
+
+def is_prefix(path: str) -> bool:
+    """Tell whether a path can be the prefix of all paths of a server; the empty one can."""
+    matches = _PREFIX.fullmatch(path) is not None
+    return matches and ".." not in path and len(path) <= _MAX_PREFIX
+
+
+def _parse_network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text)
+    except ValueError:
+        raise ValueError(
+            "forwarded_allow_ips must be addresses and networks separated by commas, such as "
+            f"127.0.0.1,10.0.0.0/8, but {text!r} was given{_network_hint(text)}."
+        ) from None
+
+
+def _network_hint(text: str) -> str:
+    """Name the network of an address with a mask, such as 10.1.2.3/8."""
+    try:
+        return f"; the network is {ip_network(text, strict=False)}"
+    except ValueError:
+        return ""

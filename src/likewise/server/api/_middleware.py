@@ -10,12 +10,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from hmac import compare_digest
+from ipaddress import IPv6Address, ip_address
 from time import monotonic, perf_counter
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from likewise.server._settings import Settings
+from likewise.server._settings import PREFIX_RULE, Settings, is_prefix
 from likewise.server._tracing import end_request, request_span
 
 _LOG = logging.getLogger("likewise.server")
@@ -25,6 +26,7 @@ _PROTECTED_PATHS = ("/v1/", "/metrics", "/openapi.json")
 _LIMITED_PATHS = ("/v1/feedback", "/v1/users/", "/v1/pairs/")
 _CHANGING_METHODS = ("POST", "PUT", "PATCH", "DELETE")
 _MAX_CLIENTS = 10_000
+_MAX_SHOWN = 200  # characters of a wrong header in an error
 
 SECURITY_HEADERS = [
     (
@@ -125,19 +127,45 @@ class _Response:
 class RootPath:
     """Sets ``root_path`` to the prefix under which a proxy serves this server.
 
+    The prefix is the `X-Forwarded-Prefix` of a trusted proxy, or else the one of the settings.
     As ASGI requires, the path then begins with it, whether the proxy removes it or not.
 
     It comes before `AccessControl`, which decides by the path without the prefix.
     """
 
-    def __init__(self, app: Any, root_path: str) -> None:
-        self._app, self._root = app, root_path
+    def __init__(self, app: Any, settings: Settings) -> None:
+        self._app = app
+        self._root, self._trusted = settings.root_path, settings.trusted_proxies
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handle a request."""
-        if scope["type"] == "http" and self._root:
-            _set_prefix(scope, self._root)
+        if scope["type"] == "http" and (prefix := self._prefix(scope)):
+            _set_prefix(scope, prefix)
         await self._app(scope, receive, send)
+
+    def _prefix(self, scope: Any) -> str:
+        """Return the prefix of a request; the empty string where there is none."""
+        if not self._trusted:
+            return self._root
+        given = [value for name, value in scope["headers"] if name == b"x-forwarded-prefix"]
+        if not given or not self._is_trusted(scope.get("client")):
+            return self._root
+        text = b", ".join(given).decode("latin-1")
+        prefix = text.removesuffix("/")
+        if not text or not is_prefix(prefix):
+            raise HTTPException(
+                400, f"X-Forwarded-Prefix {PREFIX_RULE}, but {text[:_MAX_SHOWN]!r} was given."
+            )
+        return prefix
+
+    def _is_trusted(self, client: tuple[str, int] | None) -> bool:
+        try:
+            address = ip_address(client[0] if client else "")
+        except ValueError:  # not an IP socket
+            return False
+        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped  # of a listener on ::, which also accepts IPv4
+        return any(address in network for network in self._trusted)
 
 
 def _set_prefix(scope: Any, prefix: str) -> None:
