@@ -1,8 +1,10 @@
 """The application: routes, error responses and middleware."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from inspect import signature
+from time import monotonic
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -31,12 +33,13 @@ from likewise.server.store import (
     StoreUnavailable,
 )
 
+_LOG = logging.getLogger("likewise.server")
+_LOG_SECONDS = 60.0  # between two lines on the same fault of the store
 _STATUS: dict[type[Exception], int] = {
     NotFound: 404,
     AlreadyExists: 409,
     NotSupported: 409,
     InvalidRequest: 422,
-    StoreUnavailable: 503,
     EncoderFailed: 503,
 }
 _ALTERNATIVE = "constrained-"  # in pydantic's names of the types that a value may have
@@ -127,6 +130,7 @@ def _add_pages(app: FastAPI, settings: Settings, observe: Any) -> None:
     app.mount("/web", _pages.static_files)
     for kind, status in _STATUS.items():
         app.add_exception_handler(kind, _error_handler(status))
+    app.add_exception_handler(StoreUnavailable, _store_error_handler())
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_middleware(BodyLimit, max_bytes=settings.max_bytes)
@@ -139,6 +143,24 @@ def _error_handler(status: int) -> Any:
     async def answer(request: Request, error: Exception) -> JSONResponse:
         headers = {"retry-after": "1"} if status == 503 else None
         return JSONResponse({"error": str(error)}, status, headers)
+
+    return answer
+
+
+def _store_error_handler() -> Any:
+    """Return a handler that logs why the store cannot be used, and does not tell clients.
+
+    The reason names the path of the store.
+    """
+    logged: dict[str, float] = {}
+
+    async def answer(request: Request, error: Exception) -> JSONResponse:
+        reason, now = str(error), monotonic()
+        if now - logged.get(reason, -_LOG_SECONDS) >= _LOG_SECONDS:
+            logged[reason] = now
+            _LOG.error("a request failed: %s", reason)
+        message = "the store cannot be used at the moment; try again."
+        return JSONResponse({"error": message}, 503, {"retry-after": "1"})
 
     return answer
 

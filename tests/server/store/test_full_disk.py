@@ -29,7 +29,7 @@ def eventually(condition):
     return False
 
 
-def test_a_full_disk_is_not_ready_and_recovers_by_itself(settings):
+def test_a_full_disk_is_not_ready_and_recovers_by_itself(settings, caplog):
     app = create_app(settings)
     client, state = InProcess(app), app.state.likewise
     state.service.learning = None
@@ -44,7 +44,12 @@ def test_a_full_disk_is_not_ready_and_recovers_by_itself(settings):
         assert 503 in statuses
         assert statuses <= {202, 503}
         refused = client.post("/v1/feedback", json=FEEDBACK)
-        assert "is full" in refused.json()["error"]
+        message = "the store cannot be used at the moment; try again."
+        assert refused.json() == {"error": message}  # without the path of the store
+        said = [r.getMessage() for r in caplog.records if "a request failed" in r.getMessage()]
+        assert len(said) == 1  # although several requests failed
+        assert f"the store {settings.location} cannot be used" in said[0]
+        assert "is full" in said[0]
         assert refused.headers["retry-after"] == "1"
         assert client.get("/readyz").status_code == 503
         assert client.post("/v1/search", json={"id": "d1"}).status_code == 200
