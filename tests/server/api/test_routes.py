@@ -326,6 +326,20 @@ def test_health_readiness_and_metrics(http):
     assert "likewise_learner_up 1.0" in text
 
 
+@pytest.mark.parametrize("path", ["/", "/docs", "/healthz", "/readyz", "/web/app.js"])
+def test_head_is_answered_as_get_without_a_body(http, path):
+    whole, head = http.get(path), http.head(path)
+    assert (head.status_code, head.content) == (whole.status_code, b"")
+    given = [dict(answer.headers, date=None) for answer in (head, whole)]
+    assert given[0] == given[1]
+    assert int(given[0]["content-length"]) > 0
+
+
+def test_the_description_of_the_api_has_no_head(http):
+    paths = http.get("/openapi.json").json()["paths"]
+    assert not [path for path, methods in paths.items() if "head" in methods]
+
+
 def test_teaching_promotes_a_better_version_and_one_can_go_back(digits, zygote, tmp_path):
     model, items = digits
     store, triplets = tmp_path / "own.sqlite", digit_triplets(1_000)

@@ -143,6 +143,16 @@ def test_keys_that_no_store_takes_are_refused(files, tmp_path):
     app.state.pairs.stop()
 
 
+def test_head_is_answered_without_a_body(files, tmp_path):
+    app = create_app(settings_of(files, tmp_path))
+    client = InProcess(app)
+    for path in ("/", "/healthz", "/readyz"):
+        head = client.request("HEAD", path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == client.get(path).headers["content-length"]
+    app.state.pairs.stop()
+
+
 def test_an_answer_counts_once_and_can_be_taken_back(files, tmp_path):
     service = PairService(settings_of(files, tmp_path))
     first, second = answered(service, 2)

@@ -77,12 +77,14 @@ class Metrics:
         return bytes(generate_latest(registry))
 
 
+@router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", summary="Liveness check")
 async def healthz() -> schemas.Status:
     """Answer as long as the process runs."""
     return schemas.Status(status="ok")
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", summary="Readiness check", responses={503: {"model": schemas.Status}})
 async def readyz(state: Shared) -> Response:
     """Tell whether the server can search and take feedback."""

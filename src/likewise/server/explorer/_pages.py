@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from starlette.staticfiles import StaticFiles
 
 router = APIRouter(include_in_schema=False)
+READING = ["GET", "HEAD"]  # a response to HEAD has no body
 
 # The operating system's table may map these suffixes to types that browsers reject.
 mimetypes.add_type("text/javascript", ".js")
@@ -27,13 +28,13 @@ class _StaticFiles(StaticFiles):
 static_files = _StaticFiles(packages=[("likewise.server.explorer", "web")])
 
 
-@router.get("/")
+@router.api_route("/", methods=READING)
 async def explorer(request: Request) -> Response:
     """Return the explorer."""
     return await static_files.get_response("index.html", request.scope)
 
 
-@router.get("/docs")
+@router.api_route("/docs", methods=READING)
 async def reference(request: Request) -> Response:
     """Return the reference of this API."""
     return await static_files.get_response("reference.html", request.scope)

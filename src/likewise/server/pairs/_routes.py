@@ -7,7 +7,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict
 
 from likewise.server.api._schemas import Key
-from likewise.server.explorer._pages import static_files
+from likewise.server.explorer._pages import READING, static_files
 from likewise.server.pairs._service import PairService
 
 router = APIRouter(prefix="/v1/pairs")
@@ -100,14 +100,14 @@ def pairs_export(service: Shared) -> Response:
     return Response(service.export(), media_type="text/csv; charset=utf-8")
 
 
-@pages.get("/")
+@pages.api_route("/", methods=READING)
 async def teach(request: Request) -> Response:
     """Return the page."""
     return await static_files.get_response("pairs.html", request.scope)
 
 
-@pages.get("/healthz")
-@pages.get("/readyz")
+@pages.api_route("/healthz", methods=READING)
+@pages.api_route("/readyz", methods=READING)
 async def health() -> dict[str, str]:
     """Answer: the service is ready before the server listens."""
     return {"status": "ok"}
