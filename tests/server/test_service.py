@@ -12,10 +12,10 @@ import likewise as lw
 from likewise.server._service import Service
 from likewise.server._settings import Settings
 from likewise.server.api import _schemas as schemas
-from likewise.server.api._feedback import export_journal
+from likewise.server.api._feedback import export_journal, request_digest
 from likewise.server.explorer._explorer import Explorer
 from likewise.server.learning._questions import QuestionSelector
-from likewise.server.store import InvalidRequest, NotFound, NotSupported, StoreUnavailable
+from likewise.server.store import InvalidRequest, NotFound, NotSupported, Page, StoreUnavailable
 
 TEXTS = [
     "the red boot is warm in winter",
@@ -327,7 +327,7 @@ def test_pairs_stay_pairs_and_are_within_the_limit_of_a_request(serve, rng):
     assert lines[1].startswith("-0,-2,1,'=key,")
     assert sum(int(line.split(",")[2]) for line in lines[1:]) == 149
     assert "".join(export_journal(service.store, "jsonl")) == ""
-    shown = [f"-{n}" for n in range(100)]
+    shown = [f"-{n}" for n in range(1, 101)]
     clicks = [{"query": "-0", "shown": shown, "chose": shown[:50]}] * 4  # the limit
     with pytest.raises(InvalidRequest, match="makes 10002 comparisons, but the limit is 10000"):
         service.feedback(schemas.FeedbackRequest(clicks=clicks, pairs=pairs))
@@ -336,9 +336,34 @@ def test_pairs_stay_pairs_and_are_within_the_limit_of_a_request(serve, rng):
 def test_an_export_is_written_in_batches_of_lines(serve, numbers):
     service = serve(lw.Bilinear(1.0), numbers)
     shown = list(range(100, 120))
-    click = {"query": 100, "shown": shown, "chose": shown[:10]}
+    click = {"query": [1.0, 2.0, 3.0], "shown": shown, "chose": shown[:10]}
     for _ in range(60):
         service.feedback(schemas.FeedbackRequest(clicks=[click]))
     parts = list(export_journal(service.store, "csv"))
     assert len(parts) == 2
     assert len("".join(parts).splitlines()) == 6_001
+
+
+def test_an_item_is_not_compared_with_itself_as_a_number_or_a_text(serve, numbers):
+    service = serve(lw.Bilinear(1.0), numbers)
+    itself = schemas.FeedbackRequest(triplets=[{"query": 101, "closer": "101", "farther": 102}])
+    with pytest.raises(InvalidRequest, match="query and closer must be different items"):
+        service.feedback(itself)
+    page = schemas.FeedbackRequest(clicks=[{"query": "101", "shown": [102, 101], "chose": 102}])
+    with pytest.raises(InvalidRequest, match="shown must not contain the item of the query"):
+        service.feedback(page)
+    vector = numbers.loc[1, ["a", "b", "c"]].tolist()  # whose search finds the item
+    by_vector = {"query": vector, "shown": [101, 102], "chose": 101}
+    assert service.feedback(schemas.FeedbackRequest(clicks=[by_vector])) == 1
+
+
+def test_feedback_on_an_item_and_itself_that_was_acknowledged_is_again(serve, numbers):
+    """An earlier release accepted it; a client that repeats the request gets the same answer."""
+    service = serve(lw.Bilinear(1.0), numbers)
+    triplet = {"query": 101, "closer": 101, "farther": 102}
+    request = schemas.FeedbackRequest(triplets=[triplet], key="earlier")
+    one, other = (service.item(name).revision for name in (101, 102))
+    page = Page.from_triplet(one, one, other)
+    service.store.append("earlier", request_digest(request), [page])
+    assert service.feedback(request) == 1
+    assert len("".join(export_journal(service.store, "jsonl")).splitlines()) == 1

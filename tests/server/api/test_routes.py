@@ -102,6 +102,24 @@ def test_an_explanation_sums_to_the_score_and_names_columns(http):
         ),
         (
             "feedback",
+            {"triplets": [{"query": "d2", "closer": "d2", "farther": "d3"}]},
+            422,
+            "query and closer must be different items, but both are 'd2'.",
+        ),
+        (
+            "feedback",
+            {"triplets": [{"query": {"id": "d3"}, "closer": "d2", "farther": "d3"}]},
+            422,
+            "query and farther must be different items, but both are 'd3'.",
+        ),
+        (
+            "feedback",
+            {"clicks": [{"query": "d2", "shown": ["d1", "d2", "d3"], "chose": "d1"}]},
+            422,
+            "shown must not contain the item of the query, but it contains 'd2'.",
+        ),
+        (
+            "feedback",
             {"triplets": [{"query": "none", "closer": "d2", "farther": "d3"}]},
             404,
             "there is no item 'none'",

@@ -13,6 +13,7 @@ from likewise.server.learning._forms import Forms
 from likewise.server.learning._initial import InitialModel
 from likewise.server.learning._journal import JournalCache
 from likewise.server.learning._learner import Learner
+from likewise.server.learning._questions import QuestionSelector
 from likewise.server.learning._ridge import learn_version
 from likewise.server.learning._spaces import Spaces
 from likewise.server.store import Page, open_store
@@ -86,6 +87,28 @@ def test_learning_finds_the_hidden_similarity_and_promotes_it(tmp_path, learner,
     assert position == status.applied
     early = store.progress()[5]
     assert (correct - early[2]) / (predicted - early[1]) > early[2] / early[1]
+    store.close()
+
+
+@pytest.mark.parametrize(("learner", "covariance"), METHODS)
+def test_items_that_an_earlier_release_compared_with_themselves_are_learned(
+    tmp_path, learner, covariance
+):
+    store = filled(tmp_path / "store.sqlite", learner, covariance)
+    for number, group in enumerate(feedback(120)):
+        item = number % 20 + 1
+        itself = [
+            Page.from_triplet(item, item, item + 1),
+            Page.from_triplet(item, item + 1, item),
+            Page(item, (item + 1, item, item + 2), (item + 2,)),
+        ]
+        store.append(str(number), "x", [*group, *itself])
+    learn_all(store)
+    status = store.status()
+    assert status.applied == status.acknowledged > 120
+    files = store.version_files(status.last_version)
+    assert np.isfinite(from_bytes(files.similarity).W).all()
+    QuestionSelector(store).learner()
     store.close()
 
 

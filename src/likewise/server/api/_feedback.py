@@ -90,12 +90,21 @@ def to_pages(
             raise InvalidRequest(
                 f"closer and farther must be different items, but both are {triplet.closer!r}."
             )
-        closer, farther = find_item(triplet.closer).revision, find_item(triplet.farther).revision
         query = query_of(triplet.query)
+        for field, name in (("closer", triplet.closer), ("farther", triplet.farther)):
+            if _is_item(query, name):
+                raise InvalidRequest(
+                    f"query and {field} must be different items, but both are {name!r}."
+                )
+        closer, farther = find_item(triplet.closer).revision, find_item(triplet.farther).revision
         scores = lexical_scores(query, (closer, farther))
         pages.append(Page(convert(query), (closer, farther), (closer,), lexical=scores))
     for click in request.clicks:
         query = query_of(click.query)
+        if any(_is_item(query, name) for name in click.shown):
+            raise InvalidRequest(
+                f"shown must not contain the item of the query, but it contains {query.id!r}."
+            )
         converted = convert(query)
         shown = tuple(find_item(name).revision for name in click.shown)
         if len(set(shown)) < len(shown):
@@ -116,6 +125,11 @@ def to_pages(
             f"the request makes {n_judgments} comparisons, but the limit is {MAX_COMPARISONS}."
         )
     return pages
+
+
+def _is_item(query: QueryValue, name: ItemId) -> bool:
+    """Tell whether a query is the id of an item; ids are the same as numbers and as texts."""
+    return query.id is not None and str(query.id) == str(name)
 
 
 def _pair_pages(
