@@ -216,10 +216,11 @@ def test_connections_that_the_server_has_closed_are_replaced(place, db):
     with ThreadPoolExecutor(4) as pool:  # so that several connections are idle
         list(pool.map(lambda _: index.search(QUERIES, 3), range(8)))
     for change in (lambda: None, lambda: index.add([100], ITEMS[:1]), lambda: index.remove([100])):
-        db.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity "
+        ended = db.execute(  # within ten seconds: before, a backend can still begin a transaction
+            "select pg_terminate_backend(pid, 10000) from pg_stat_activity "
             "where pid <> pg_backend_pid() and backend_type = 'client backend'"
-        )
+        ).fetchall()
+        assert ended == [(True,)] * len(ended)
         change()
         assert_array_equal(index.search(QUERIES, 3, where=range(60)).ids, expected)
 

@@ -286,13 +286,13 @@ def test_a_database_that_went_away_is_reached_again(postgres_url):
     store = open_store(postgres_url, schema=f"test_{secrets.token_hex(8)}")
     other = open_store(postgres_url, schema="test_other")
     ((process,),) = store._execute("select pg_backend_pid()")
-    other._execute("select pg_terminate_backend(?)", [process])
+    other._execute("select pg_terminate_backend(?, 10000)", [process])
     with pytest.raises(StoreUnavailable, match="does not answer"):
         store.status()
     assert store.status().acknowledged == 0
     assert store.acquire_learner_lock()
     ((process,),) = store._execute("select pg_backend_pid()")
-    other._execute("select pg_terminate_backend(?)", [process])
+    other._execute("select pg_terminate_backend(?, 10000)", [process])
     with pytest.raises(StoreUnavailable, match="does not answer"):
         store.status()
     # Whoever led has lost its lock with the connection, and must not write again.

@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 _MAX_CONNECTIONS = 32
@@ -14,7 +14,7 @@ _FOR_FILE = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 class Connections:
     """A pool of connections to one database, closed with this object or at exit.
 
-    Connections are tested before they are used, so one that the server has closed is replaced.
+    A connection that the server has closed is replaced when a transaction begins on it.
 
     Parameters
     ----------
@@ -50,35 +50,44 @@ class Connections:
     @contextmanager
     def transaction(self, *, read_only: bool = False) -> Iterator[Any]:
         """Yield a connection in a transaction; with `read_only` all reads see one state."""
-        db = self._tested_connection()
-        try:
-            with db.transaction():
-                if read_only:
-                    db.execute("set transaction isolation level repeatable read read only")
-                yield db
-        finally:
-            self._pool.putconn(db)
+        with ExitStack() as stack:
+            db = self._begin(stack)
+            if read_only:
+                db.execute("set transaction isolation level repeatable read read only")
+            yield db
 
-    def _tested_connection(self) -> Any:
+    def _begin(self, stack: ExitStack) -> Any:
+        """Return a connection on which a transaction has begun, and ends with the stack."""
         from psycopg import OperationalError
+
+        for is_last in (False, False, True):
+            db = self._connection()
+            transaction = db.transaction()
+            try:
+                transaction.__enter__()
+            except OperationalError:
+                self._pool.putconn(db)
+                if is_last or not db.closed:
+                    raise
+                # All at once: the pool's own check waits longer after each closed connection.
+                self._pool.check()
+                continue
+            stack.callback(self._pool.putconn, db)
+            stack.push(transaction.__exit__)
+            return db
+        raise AssertionError  # the last attempt returns or raises
+
+    def _connection(self) -> Any:
         from psycopg_pool import PoolTimeout
 
         try:
-            db = self._pool.getconn()
-            try:
-                self._pool.check_connection(db)
-            except OperationalError:
-                # All at once: the pool's own check waits longer after each closed connection.
-                self._pool.putconn(db)
-                self._pool.check()
-                db = self._pool.getconn()
+            return self._pool.getconn()
         except PoolTimeout as error:
             _connect(self._url).close()  # raises the reason if the database cannot be reached
             raise ConnectionError(
                 f"all {_MAX_CONNECTIONS} connections to the database of url were in use for "
                 f"{_TIMEOUT:g} seconds."
             ) from error
-        return db
 
 
 def _connect(url: str) -> Any:
