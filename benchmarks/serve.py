@@ -46,7 +46,9 @@ def data(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     q, a, b = (items[column] * weights for column in triplets.T)
     swapped = ((q * a).sum(axis=1) < (q * b).sum(axis=1))[:, None]
     triplets = np.where(swapped, triplets[:, [0, 2, 1]], triplets)
-    return items, triplets[(triplets[:, 1] != triplets[:, 2])][:_COMPARISONS]
+    query, closer, farther = triplets.T
+    distinct = (query != closer) & (query != farther) & (closer != farther)
+    return items, triplets[distinct][:_COMPARISONS]
 
 
 class _Server:
