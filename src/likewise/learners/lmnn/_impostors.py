@@ -16,7 +16,7 @@ Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # CSR: indptr, and row numbers
 _SEARCH_MARGIN = 1.1  # search this much farther than the current margins
 _ROWS_FOR_SCALE, IMPOSTORS_FOR_SCALE = 200, 300
 _ROWS_PER_SCALE_BLOCK = 50  # each scored with all rows
-_ROWS_IN_BLOCK, _COLUMNS_IN_BLOCK = 256, 1024
+_ROWS_IN_BLOCK, _COLUMNS_IN_BLOCK = 768, 384  # a block of distances and its columns stay cached
 _SMALL_ERROR = 0.01  # share of the reach
 
 
