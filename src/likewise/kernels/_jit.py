@@ -73,8 +73,8 @@ class _DisjointArguments(Compiler):
 def disjoint_helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile like `ordered_helper`, for arrays that never overlap.
 
-    Before each vectorized loop, others compare the addresses of all pairs of arrays: 65 comparisons
-    for a loop over four rows of two matrices, which take a sixth of the time at 384 columns.
+    Other helpers compare the addresses of all pairs of arrays before each vectorized loop: 65
+    comparisons for a loop over four rows of two matrices, a sixth of the time at 384 columns.
     """
     return _helper(function, _ORDERED, pipeline_class=_DisjointArguments, forceinline=True)
 

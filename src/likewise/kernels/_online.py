@@ -93,7 +93,7 @@ def _same_columns(columns, a, a_end, b, b_end):
 
 @disjoint_helper
 def _update_four_products(w0, w1, w2, w3, c0, c1, c2, c3, last, q0, q1, q2, q3, products):
-    """Do as `_update_product` does, for four rows: the products are read and written once."""
+    """Like `_update_product`, for four rows: the products are read and written once."""
     for j in range(w0.shape[0]):
         x0, x1 = w0[j] + c0 * last[j], w1[j] + c1 * last[j]
         x2, x3 = w2[j] + c2 * last[j], w3[j] + c3 * last[j]
@@ -233,7 +233,7 @@ def _update_four_sums(
     w0, w1, w2, w3, s0, s1, s2, s3, c0, c1, c2, c3, g0, g1, g2, g3,
     last, q0, q1, q2, q3, k0, k1, k2, k3, products, spreads,
 ):  # fmt: skip
-    """Do as `_update_sums` does, for four rows: the sums are read and written once."""
+    """Like `_update_sums`, for four rows: the sums are read and written once."""
     one = s0.dtype.type(1)
     for j in range(w0.shape[0]):
         squared = last[j] * last[j]

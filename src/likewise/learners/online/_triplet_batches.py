@@ -116,7 +116,8 @@ class TripletBatches:
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Return an array that begins at a cache line.
 
-    NumPy's begin anywhere, and then every access of a whole vector register is one to two lines.
+    NumPy's arrays may begin anywhere, so that each access of a full vector register is to two
+    cache lines.
     """
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.empty(n_bytes + _CACHE_LINE, np.uint8)
