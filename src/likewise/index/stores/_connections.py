@@ -61,20 +61,19 @@ class Connections:
         from psycopg import OperationalError
 
         for is_last in (False, False, True):
-            db = self._connection()
-            transaction = db.transaction()
-            try:
-                transaction.__enter__()
-            except OperationalError:
-                self._pool.putconn(db)
-                if is_last or not db.closed:
-                    raise
-                # All at once: the pool's own check waits longer after each closed connection.
-                self._pool.check()
-                continue
-            stack.callback(self._pool.putconn, db)
-            stack.push(transaction.__exit__)
-            return db
+            with ExitStack() as attempt:
+                db = self._connection()
+                attempt.callback(self._pool.putconn, db)
+                try:
+                    attempt.enter_context(db.transaction())
+                except OperationalError:
+                    if is_last or not db.closed:
+                        raise
+                else:
+                    stack.enter_context(attempt.pop_all())
+                    return db
+            # All at once: the pool's own check waits longer after each closed connection.
+            self._pool.check()
         raise AssertionError  # the last attempt returns or raises
 
     def _connection(self) -> Any:
