@@ -99,7 +99,7 @@ def _entries(case: dict[str, Any], data: Any) -> Any:
     for side in (1, 2):
         np.put_along_axis(used, columns_of[triplets[:, side]], True, axis=1)
     firsts = np.append(0, np.cumsum(used.sum(axis=1)))
-    entries, rows = np.nonzero(used)[1].astype(np.int32), columns_of[triplets[:, 0]]
+    entries, rows = np.nonzero(used)[1].astype(np.uint32), columns_of[triplets[:, 0]]
     arrays = np.ones((_n_arrays(case), d, d), case["dtype"])
 
     @numba.njit(fastmath=True)

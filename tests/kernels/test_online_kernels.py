@@ -39,7 +39,7 @@ def listed(rows, dtype):
     """Return rows as lists of their entries that are not zero."""
     at = np.nonzero(rows)
     starts = np.concatenate([[0], np.cumsum(np.count_nonzero(rows, axis=1))]).astype(np.int64)
-    return starts, at[1].astype(np.int32), rows[at].astype(dtype)
+    return starts, at[1].astype(np.uint32), rows[at].astype(dtype)
 
 
 def run(kind, Q, P, weights, rate, W, dtype, *, dense):

@@ -46,7 +46,7 @@ def list_rows(rows, index, unit, starts, columns, values):
     rows : (n_rows, n_features)
     index : (n,) int64
     starts : (n + 1,) int64, written: first position of each row's entries
-    columns, values : int32 and float arrays of sufficient length, written
+    columns, values : uint32 and float arrays of sufficient length, written
     """
     at = 0
     starts[0] = 0

@@ -1,7 +1,7 @@
 """Updates of OASIS, and of AROMA with a diagonal covariance, one triplet at a time.
 
 Queries are lists of (column, value) entries, items such lists or dense rows; an item here is the
-closer item minus the farther item. Each kernel adds the losses to ``totals[0]`` and the number
+closer item minus the farther item. Columns are unsigned, because numba wraps negative indices. Each kernel adds the losses to ``totals[0]`` and the number
 of updates to ``totals[1]``. A weight w replaces AROMA's r by r/w and OASIS's C by wC.
 """
 
@@ -272,24 +272,32 @@ def _dot_squares(x, y):
 def diagonal_lists(
     starts, columns, values, p_starts, p_columns, p_values, weights, r, W, S, totals
 ):
-    """Learn from queries and items in lists; like `diagonal_dense`."""
+    """Learn from queries and items in lists; like `diagonal_dense`.
+
+    The variance is read only if there is a loss: most triplets have none after some training.
+    """
     kind = W.dtype.type
     for t in range(starts.shape[0] - 1):
         begin, width = p_starts[t], p_starts[t + 1] - p_starts[t]
         p_columns_t, p = p_columns[begin : begin + width], p_values[begin : begin + width]
-        margin, variance = kind(0), kind(0)
+        margin = kind(0)
         for a in range(starts[t], starts[t + 1]):
-            w, s, q = W[columns[a]], S[columns[a]], values[a]
-            product, item_variance = kind(0), kind(0)
+            w = W[columns[a]]
+            product = kind(0)
             for b in range(width):
                 product += w[p_columns_t[b]] * p[b]
-                item_variance += s[p_columns_t[b]] * p[b] * p[b]
-            margin += q * product
-            variance += q * q * item_variance
+            margin += values[a] * product
         loss = 1 - margin
         if not loss > 0:
             continue
         totals[0] += loss
+        variance = kind(0)
+        for a in range(starts[t], starts[t + 1]):
+            s, q = S[columns[a]], values[a]
+            item_variance = kind(0)
+            for b in range(width):
+                item_variance += s[p_columns_t[b]] * p[b] * p[b]
+            variance += q * q * item_variance
         if not variance > 0 or not weights[t] > 0:
             continue
         totals[1] += 1

@@ -10,7 +10,14 @@ from typing import Any
 
 from likewise import kernels
 
-_ELEMENTS = {"f": "float64", "s": "float32", "i": "int64", "j": "int32", "h": "uint16"}
+_ELEMENTS = {
+    "f": "float64",
+    "s": "float32",
+    "i": "int64",
+    "j": "int32",
+    "u": "uint32",
+    "h": "uint16",
+}
 _PROBLEM = "int bool f1 i1 i1 i2 i2 i1 i2 f2 f1 f1 f1 i1"  # fields of SilaProblem
 SIGNATURES = {
     "scan_products": "f2 f1 f2 f2 bool int i1 f2 i2",
@@ -41,16 +48,16 @@ SIGNATURES = {
         "int i1 i1 i1 f2 f2 f2 problem f2 i1 f2 f3 int i1 i2 f2 bool f1 f1 f1 i1 f2 f2"
     ),
     "lower_bounds": "f3 int problem int f2 f1",
-    "list_rows": "f2 i1A bool i1 j1 s1",
-    "list_csr_rows": "f1 j1 j1 i1A bool i1 j1 s1",
-    "list_csr_differences": "f1 j1 j1 i1A i1A bool i1 j1 s1",
-    "scatter_lists": "i1 j1 s1 s2",
+    "list_rows": "f2 i1A bool i1 u1 s1",
+    "list_csr_rows": "f1 j1 j1 i1A bool i1 u1 s1",
+    "list_csr_differences": "f1 j1 j1 i1A i1A bool i1 u1 s1",
+    "scatter_lists": "i1 u1 s1 s2",
     "add_rows": "f2 i1A int bool s2",
-    "oasis_dense": "i1 j1 s1 s2 f1 float s2 s1 f1",
-    "oasis_lists": "i1 j1 s1 i1 j1 s1 f1 float s2 f1",
-    "diagonal_dense": "i1 j1 s1 s2 f1 float s2 s2 s2 f1",
-    "diagonal_lists": "i1 j1 s1 i1 j1 s1 f1 float s2 s2 f1",
-    "diagonal_mistakes": "i1 j1 s1 i1 j1 s1 f1 float s2 s2 f1",
+    "oasis_dense": "i1 u1 s1 s2 f1 float s2 s1 f1",
+    "oasis_lists": "i1 u1 s1 i1 u1 s1 f1 float s2 f1",
+    "diagonal_dense": "i1 u1 s1 s2 f1 float s2 s2 s2 f1",
+    "diagonal_lists": "i1 u1 s1 i1 u1 s1 f1 float s2 s2 f1",
+    "diagonal_mistakes": "i1 u1 s1 i1 u1 s1 f1 float s2 s2 f1",
     "factored_decisions": "s2 s2 s1 f1 float int int s1 s2 f1",
     "list_evidence": "s2 s2 s2 s2 s2 s2",
     "apply_evidence": "s2 s2 s2 s2 float float s2 s2",

@@ -108,7 +108,7 @@ class TripletBatches:
     def _lists(self, side: str, n_entries: int, n_lists: int) -> Lists:
         return (
             self.scratch(f"{side} starts", (n_lists + 1,), np.int64),
-            self.scratch(f"{side} columns", (n_entries,), np.int32),
+            self.scratch(f"{side} columns", (n_entries,), np.uint32),
             self.scratch(f"{side} values", (n_entries,)),
         )
 
