@@ -125,3 +125,16 @@ def test_equal_pairs_have_equal_scores_wherever_they_stand(rng, width):
             np.array([-1]), *heap,
         )  # fmt: skip
         assert len(np.unique(heap[0])) == 1
+
+
+@pytest.mark.parametrize("width", [63, 64, 65, 200])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scan_products_tests_every_strip_of_a_wide_block(rng, width, dtype):
+    queries, items = rng.normal(size=(5, 3)), rng.normal(size=(width, 3))
+    scores = queries @ items.T
+    block = scores.astype(dtype)
+    block[:, -1] = np.nan  # in the last strip
+    skip = np.full(5, width // 2)
+    heap = empty_heap(5, 4)
+    kernels.scan_products(block, np.full(5, 1e-5), queries, items, False, 0, skip, *heap)
+    assert_heap_is(heap, oracle.best(scores, 4, skip))

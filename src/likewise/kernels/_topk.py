@@ -10,6 +10,10 @@ import numpy as np
 
 from likewise.kernels._jit import helper, kernel
 
+# Columns tested at a time for any candidate, of which most strips have none. Columns are unsigned:
+# numba wraps negative indices, by which loops are not vectorized.
+_STRIP = np.uint64(64)
+
 
 @helper
 def _replace_root(scores, ids, score, identifier):
@@ -71,22 +75,40 @@ def scan_products(block, slack, queries, items, is_distance, first_id, skip, hea
     is_distance : bool, score = -|q - p|² instead of q·p
     first_id, skip, heap_scores, heap_ids : as in `scan_scores`
     """
+    n_columns = np.uint64(block.shape[1])
     for i in range(block.shape[0]):
-        floor = heap_scores[i, 0] - slack[i]
-        for j in range(block.shape[1]):
-            # Not `>= floor`: a NaN from an overflow must be scored again.
-            if not (block[i, j] < floor) and first_id + j != skip[i]:
-                score = 0.0
-                if is_distance:
-                    for f in range(queries.shape[1]):
-                        gap = np.float64(queries[i, f]) - np.float64(items[j, f])
-                        score -= gap * gap
-                else:
-                    for f in range(queries.shape[1]):
-                        score += np.float64(queries[i, f]) * np.float64(items[j, f])
-                if score > heap_scores[i, 0]:
-                    _replace_root(heap_scores[i], heap_ids[i], score, first_id + j)
-                    floor = heap_scores[i, 0] - slack[i]
+        row, floor = block[i], heap_scores[i, 0] - slack[i]
+        start = np.uint64(0)
+        while start < n_columns:
+            stop = min(start + _STRIP, n_columns)
+            if _has_candidate(row, start, stop, floor):
+                for j in range(start, stop):
+                    identifier = first_id + np.int64(j)
+                    if not (row[j] < floor) and identifier != skip[i]:
+                        score = 0.0
+                        if is_distance:
+                            for f in range(queries.shape[1]):
+                                gap = np.float64(queries[i, f]) - np.float64(items[j, f])
+                                score -= gap * gap
+                        else:
+                            for f in range(queries.shape[1]):
+                                score += np.float64(queries[i, f]) * np.float64(items[j, f])
+                        if score > heap_scores[i, 0]:
+                            _replace_root(heap_scores[i], heap_ids[i], score, identifier)
+                            floor = heap_scores[i, 0] - slack[i]
+            start = stop
+
+
+@helper
+def _has_candidate(row, start, stop, floor):
+    """Return whether a score of a strip is not below the floor, without a branch.
+
+    Not `>= floor`: a NaN from an overflow must be scored again.
+    """
+    hits = np.int32(0)
+    for j in range(start, stop):
+        hits |= np.int32(not (row[j] < floor))
+    return hits > 0
 
 
 @helper
