@@ -1,8 +1,12 @@
 """LMNN: listing of impostors, and the cost of margins."""
 
+import numpy as np
+
 from likewise.kernels._jit import kernel
 
-_STRIP = 16
+# Columns compared at a time. Shorter loops of a constant length are unrolled, not vectorized, and
+# so are loops over signed columns, because numba wraps negative indices.
+_STRIP = np.uint64(64)
 
 
 @kernel
@@ -32,34 +36,33 @@ def scan_impostors(
     tails, heads : (2 n m,) int32, written: a row and its impostor
     """
     count = 0
-    n_columns = block.shape[1]
+    n_columns = np.uint64(block.shape[1])
     for i in range(block.shape[0]):
-        own = reach[i]
+        row, own = block[i], reach[i]
         # Columns within reach, collected without a branch; most strips have none.
         n = 0
-        start = first_row + i + 1 - first_column
-        start = start if start > 0 else 0
+        start = np.uint64(max(0, first_row + i + 1 - first_column))
         while start < n_columns:
             stop = start + _STRIP
-            hits = 1
-            if stop <= n_columns:  # a constant length, so that it is vectorized
-                hits = 0
-                for j in range(start, start + _STRIP):
-                    hits += (block[i, j] < own) | (block[i, j] < column_reach[j])
+            hits = np.int32(1)
+            if stop <= n_columns:
+                hits = np.int32(0)
+                for j in range(start, stop):
+                    hits |= np.int32((row[j] < own) | (row[j] < column_reach[j]))
             else:
                 stop = n_columns
             if hits > 0:
                 for j in range(start, stop):
                     scratch[n] = j
-                    n += (block[i, j] < own) | (block[i, j] < column_reach[j])
+                    n += (row[j] < own) | (row[j] < column_reach[j])
             start = stop
         for at in range(n):
             j = scratch[at]
             if labels[i] != column_labels[j]:
                 tails[count], heads[count] = first_row + i, first_column + j
-                count += block[i, j] < own
+                count += row[j] < own
                 tails[count], heads[count] = first_column + j, first_row + i
-                count += block[i, j] < column_reach[j]
+                count += row[j] < column_reach[j]
     return count
 
 

@@ -1,8 +1,9 @@
 """Updates of OASIS, and of AROMA with a diagonal covariance, one triplet at a time.
 
 Queries are lists of (column, value) entries, items such lists or dense rows; an item here is the
-closer item minus the farther item. Columns are unsigned, because numba wraps negative indices. Each kernel adds the losses to ``totals[0]`` and the number
-of updates to ``totals[1]``. A weight w replaces AROMA's r by r/w and OASIS's C by wC.
+closer item minus the farther item. Columns are unsigned, because numba wraps negative indices.
+Each kernel adds the losses to ``totals[0]`` and the number of updates to ``totals[1]``. A weight w
+replaces AROMA's r by r/w and OASIS's C by wC.
 """
 
 from likewise.kernels._jit import (
