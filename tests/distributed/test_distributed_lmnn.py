@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.distributed.inline import InlineExecutor, run_inline
 
 import likewise as lw
-from likewise.distributed import _lmnn, run_on
+from likewise.distributed import _blocks, _lmnn, run_on
 from likewise.distributed._rows import RowBlocks
+from likewise.distributed._sources import load_rows
 from likewise.learners.lmnn import standardize
 from likewise.learners.lmnn._impostors import ImpostorSearch
 from likewise.learners.lmnn._objective import Margins
@@ -56,6 +57,40 @@ def test_columns_and_targets_are_those_of_one_machine(some, pieces):
     assert_allclose(found[1], expected[1])
 
 
+def test_targets_of_small_classes_are_those_of_one_machine(some, tmp_path, monkeypatch):
+    """In memory and in a file, where rows are taken in the order of their classes."""
+    monkeypatch.setattr(_blocks, "_ROWS_IN_BLOCK", 150)
+    X, y = some[0], np.where(np.arange(len(some[1])) % 100 == 7, 10, some[1])
+    y[3] = 11  # alone in its class
+    np.save(tmp_path / "rows.npy", X)
+    euclidean = lw.as_similarity("euclidean")
+    with pytest.warns(UserWarning, match="fewer than 9 rows in class"):
+        expected = lw.supervision.target_neighbors(euclidean, X, X, y, 8)
+    for rows in (X, tmp_path / "rows.npy"):
+        with run_inline(), pytest.warns(UserWarning, match="fewer than 9 rows in class"):
+            found = lw.supervision.target_neighbors(euclidean, rows, rows, y, 8)
+        assert_array_equal(found[0], expected[0])
+        assert_allclose(found[1], expected[1])
+
+
+def test_reordered_rows_are_those_of_the_order(some, tmp_path, rng):
+    X, order = some[0], rng.permutation(len(some[0]))
+    np.save(tmp_path / "rows.npy", X)
+    for given in (X, tmp_path / "rows.npy"):
+        executor = InlineExecutor()
+
+        def loaded(part, executor=executor):
+            return executor.result(executor.submit(load_rows, part))
+
+        rows = RowBlocks(given, "X", executor)
+        reordered = rows.reordered(order)
+        assert rows.reordered(order.copy()) is reordered
+        assert_array_equal(loaded(reordered.part(slice(5, 90))), X[order[5:90]])
+        assert_array_equal(loaded(reordered.all()), X[order])
+        assert_array_equal(reordered[np.array([7, 3, 7])], X[order[[7, 3, 7]]])
+        assert_array_equal(loaded(rows.reordered(order[::-1]).all()), X[order[::-1]])
+
+
 @pytest.mark.parametrize(("c", "n_anchors", "n_groups"), [(0.2, 250, 3), (1.0, 70, 10)])
 def test_cost_gradient_and_bound_are_sums_over_groups(
     some, pieces, monkeypatch, rng, c, n_anchors, n_groups
@@ -88,10 +123,12 @@ def test_cost_gradient_and_bound_are_sums_over_groups(
 
 
 @pytest.mark.filterwarnings("ignore:LMNN has not converged")
-def test_the_map_is_that_of_one_machine(client, some, pieces, small_groups):
+def test_the_map_is_that_of_one_machine(client, some, pieces, small_groups, tmp_path):
     X, y = some
+    file = tmp_path.with_suffix(".npy")  # not in the folder of the pieces
+    np.save(file, X)
     one = lw.LMNN(**GIVEN).fit(X, y)
-    for rows in (X, pieces):
+    for rows in (X, file, pieces):
         with run_on(client):
             found = lw.LMNN(**GIVEN).fit(rows, y)
         assert found.objective_ == pytest.approx(one.objective_, rel=1e-6)

@@ -48,6 +48,9 @@ def large_margin_problem(
     X = problem.X  # detached where the duality gap is computed later
     rows = X if isinstance(X, RowBlocks) else RowBlocks(X, "X", executor)
     columns = describe_columns(executor, rows)
+    if rows.random_access:
+        problem, order = problem.in_label_order()
+        rows = rows if order is None else rows.reordered(order)
     margins = DistributedMargins(
         executor, rows, columns, problem.anchors, problem.targets, problem.c, problem.weights
     )
@@ -91,8 +94,11 @@ class Columns(NamedTuple):
 
 def describe_columns(executor: Executor, rows: RowBlocks) -> Columns:
     """Return the mean and the scale of every column."""
-    parts = [executor.submit(moments_of_part, part, rows.name) for part in rows.parts()]
-    moments = executor.result(tree_reduce(executor, combined_moments, parts))
+    if isinstance(rows.source, MemoryRows):  # nothing to send
+        moments = column_moments(rows.source.rows)
+    else:
+        parts = [executor.submit(moments_of_part, part, rows.name) for part in rows.parts()]
+        moments = executor.result(tree_reduce(executor, combined_moments, parts))
     scale = column_scale(moments.deviation, moments.largest, moments.n_rows)
     return Columns(moments.mean, scale, moments.dtype)
 
@@ -285,21 +291,21 @@ class DistributedImpostorSearch:
         submit, sent = self._executor.submit, self._executor.share(L)
         near = [submit(reach_part, part, sent) for part in self._margins.without_impostors]
         reach = submit(np.concatenate, near)
+        mapped = [submit(mapped_part, part, sent, self._columns) for part in self._rows.parts()]
+        blocks = list(zip(self._rows.blocks, mapped, strict=True))
         found: dict[tuple[int, ...], Handle] = {}
-        for block, other in combinations_with_replacement(self._rows.blocks, 2):
+        for (block, Z), (other, Z_other) in combinations_with_replacement(blocks, 2):
             found[block.start, block.stop, other.start, other.stop] = submit(
-                impostor_part,
-                self._rows.part(block),
-                self._rows.part(other),
+                impostor_pairs,
+                Z,
+                Z_other,
                 block.start,
                 other.start,
-                sent,
-                self._columns,
                 self._sent,
                 reach,
                 max_pairs,
                 # a block with itself is half the work: last, so that workers finish together
-                priority=int(block != other),
+                priority=-int(block == other),
             )
         return found
 
@@ -311,10 +317,10 @@ class DistributedImpostorSearch:
         sent = self._executor.share(L)
         submit = self._executor.submit
         near = [submit(near_part, part, sent) for part in self._margins.without_impostors]
-        typical = typical_distance(np.concatenate([self._executor.result(part) for part in near]))
+        typical = submit(typical_part, near)
         if self._labels is None:
             return self._executor.result(submit(scale_part, self._margins._parts[0], sent, typical))
-        which = rows_for_scale(len(self._rows))
+        which = rows_for_scale(self._labels)
         some = self._executor.share(self._rows[which])
         parts = [
             submit(others_part, some, which, part, block, sent, self._columns, self._sent)
@@ -341,29 +347,18 @@ def near_part(margins: Margins, L: np.ndarray) -> np.ndarray:
     return margins.target_distances(margins.mapped(L))
 
 
+def typical_part(near: list[np.ndarray]) -> float:
+    """Return the typical distance of the targets of all groups."""
+    return typical_distance(np.concatenate(near))
+
+
 def reach_part(margins: Margins, L: np.ndarray) -> np.ndarray:
     """Return the radius within which impostors of a group are searched for."""
     return reach_of(near_part(margins, L))
 
 
-def impostor_part(
-    rows: Any,
-    others: Any,
-    first: int,
-    first_other: int,
-    L: np.ndarray,
-    columns: Columns,
-    labels: np.ndarray,
-    reach: np.ndarray,
-    max_pairs: int | None,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """List the impostors among two blocks of rows."""
-    Z = _mapped(rows, L, columns)
-    Z_others = Z if first == first_other else _mapped(others, L, columns)
-    return impostor_pairs(Z, Z_others, first, first_other, labels, reach, max_pairs)
-
-
-def _mapped(rows: Any, L: np.ndarray, columns: Columns) -> np.ndarray:
+def mapped_part(rows: Any, L: np.ndarray, columns: Columns) -> np.ndarray:
+    """Return a block of rows, standardized and mapped."""
     X = load_rows(rows, "X").astype(columns.dtype, copy=False)
     return standardize(X, columns.mean, columns.scale) @ L.T.astype(columns.dtype)
 
@@ -383,7 +378,7 @@ def others_part(
     labels: np.ndarray,
 ) -> Best:
     """Return the nearest rows of other labels for some rows, among a block."""
-    Z, Z_some = _mapped(rows, L, columns), _mapped(some, L, columns)
+    Z, Z_some = mapped_part(rows, L, columns), mapped_part(some, L, columns)
     scores, ids = nearest_others(Z_some, labels[which], Z, labels[block])
     return scores, ids + block.start
 

@@ -19,6 +19,8 @@ class RowBlocks:
     rows : anything that `as_source` takes
     name : argument name for errors
     executor : Executor
+    order : array of row numbers, optional
+        The order of the rows, which then must have random access.
 
     Attributes
     ----------
@@ -27,13 +29,17 @@ class RowBlocks:
     blocks : list of slice
     """
 
-    def __init__(self, rows: Any, name: str, executor: Executor) -> None:
+    def __init__(
+        self, rows: Any, name: str, executor: Executor, order: np.ndarray | None = None
+    ) -> None:
         self.name = name
         self.source = as_source(rows, name)
         self.shape = self.source.shape
         self.blocks = self.source.blocks()
         self._executor = executor
+        self._order = order
         self._sent: dict[tuple[int, int], Handle] = {}
+        self._reordered: tuple[np.ndarray, RowBlocks] | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -42,6 +48,16 @@ class RowBlocks:
     def random_access(self) -> bool:
         """Whether a worker can open any row without reading all of them."""
         return isinstance(self.source, MemoryRows | NpyRows)
+
+    def reordered(self, order: np.ndarray) -> "RowBlocks":
+        """Return the rows, which must have random access, in another order.
+
+        The last order is kept, because rows in memory are sent anew for each.
+        """
+        if self._reordered is None or not np.array_equal(self._reordered[0], order):
+            blocks = RowBlocks(self.source, self.name, self._executor, order)
+            self._reordered = order, blocks
+        return self._reordered[1]
 
     def check_finite(self) -> None:
         """Refuse NaN and infinity in an NPY file; other rows are checked when they are read."""
@@ -52,11 +68,12 @@ class RowBlocks:
 
     def part(self, rows: slice) -> Any:
         """Return some rows as an argument of a task, which calls `load_rows` on it."""
+        which: Any = rows if self._order is None else self._order[rows]
         if not isinstance(self.source, MemoryRows):
-            return self.source.part(rows)
+            return self.source.part(which)
         key = rows.start, rows.stop
         if key not in self._sent:
-            self._sent[key] = self._executor.share(self.source.part(rows))
+            self._sent[key] = self._executor.share(self.source.part(which))
         return self._sent[key]
 
     def parts(self) -> list[Any]:
@@ -82,7 +99,7 @@ class RowBlocks:
         """Return a few rows in this process."""
         index = np.asarray(index)
         if isinstance(self.source, MemoryRows):
-            return self.source.rows[index]
+            return self.source.rows[index if self._order is None else self._order[index]]
         distinct, inverse = np.unique(index, return_inverse=True)
         tasks = []
         for block in self.blocks:

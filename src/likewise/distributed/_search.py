@@ -11,7 +11,15 @@ from likewise.distributed._blocks import even_blocks
 from likewise.distributed._executor import TASKS_PER_WORKER, Executor, Handle, tree_reduce
 from likewise.distributed._rows import RowBlocks
 from likewise.distributed._sources import load_rows
-from likewise.similarities import Best, Matches, Similarity, best_items, merge_best, to_matches
+from likewise.similarities import (
+    NO_ITEM,
+    Best,
+    Matches,
+    Similarity,
+    best_items,
+    merge_best,
+    to_matches,
+)
 from likewise.supervision import best_of_class
 
 
@@ -96,10 +104,28 @@ def finish_block(found: PartialMatches, options: tuple[Any, ...], *arguments: An
 def best_of_class_in_blocks(
     executor: Executor, similarity: Similarity, rows: RowBlocks, y: np.ndarray, k: int
 ) -> Best:
-    """Return the nearest rows of the same class, blocks against blocks."""
+    """Return the nearest rows of the same class, blocks against blocks with a class in common.
+
+    Rows with random access are taken in the order of their classes: few blocks share one.
+    """
+    if not rows.random_access:
+        return _best_of_class_in_blocks(executor, similarity, rows, y, k)
+    order = np.argsort(y, kind="stable")
+    in_order = rows.reordered(order)
+    best = _best_of_class_in_blocks(executor, similarity, in_order, y[order], k)
+    is_item = best[1] != NO_ITEM
+    best[1][is_item] = order[best[1][is_item]]
+    positions = np.argsort(order)
+    return best[0][positions], best[1][positions]
+
+
+def _best_of_class_in_blocks(
+    executor: Executor, similarity: Similarity, rows: RowBlocks, y: np.ndarray, k: int
+) -> Best:
     labels, shared = executor.share(y), executor.share(similarity)
+    classes = [np.unique(y[block]) for block in rows.blocks]
     handles = []
-    for block in rows.blocks:
+    for block, own in zip(rows.blocks, classes, strict=True):
         parts = [
             executor.submit(
                 best_of_class_part,
@@ -110,8 +136,10 @@ def best_of_class_in_blocks(
                 block,
                 other,
                 k,
+                priority=int(block == other),  # the most work first: workers finish together
             )
-            for other in rows.blocks
+            for other, others in zip(rows.blocks, classes, strict=True)
+            if np.isin(own, others).any()
         ]
         handles.append(tree_reduce(executor, merge_best, parts, k))
     best = [executor.result(handle) for handle in handles]

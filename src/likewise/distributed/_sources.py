@@ -95,7 +95,7 @@ class MemoryRows:
         values = self.rows.data if is_sparse(self.rows) else self.rows
         return blocks_of(self.shape[0], values.nbytes // max(1, self.shape[0]))
 
-    def part(self, rows: slice) -> Rows:
+    def part(self, rows: slice | np.ndarray) -> Rows:
         """Return the rows themselves."""
         return self.rows[rows]
 
@@ -122,8 +122,10 @@ class NpyRows(RemoteRows):
         """Cut by size."""
         return blocks_of(self.shape[0], self.shape[1] * np.dtype(self.dtype).itemsize)
 
-    def part(self, rows: slice) -> "NpyRows":
+    def part(self, rows: slice | np.ndarray) -> "NpyRows | NpySelection":
         """Return some rows of the file."""
+        if isinstance(rows, np.ndarray):
+            return NpySelection(self, rows)
         width = self.shape[1] * np.dtype(self.dtype).itemsize
         shape = rows.stop - rows.start, self.shape[1]
         return NpyRows(self.path, self.dtype, shape, self.offset + rows.start * width)
@@ -134,6 +136,18 @@ class NpyRows(RemoteRows):
         Copy-on-write, because kernels are compiled anew for arrays that cannot be written to.
         """
         return np.asarray(np.memmap(self.path, self.dtype, "c", self.offset, self.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class NpySelection:
+    """Rows of an NPY file by their numbers: a part, not a source."""
+
+    file: NpyRows
+    index: np.ndarray
+
+    def load(self) -> np.ndarray:
+        """Read the rows."""
+        return self.file.load()[self.index]
 
 
 @dataclass(frozen=True)

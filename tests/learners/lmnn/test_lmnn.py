@@ -10,6 +10,7 @@ from tests.oracles import energy
 from tests.oracles import lmnn as oracle
 
 import likewise as lw
+from likewise.learners.lmnn import LargeMarginProblem
 from likewise.supervision import target_neighbors
 
 
@@ -70,6 +71,22 @@ def test_the_order_of_the_rows_does_not_matter(rows, rng):
     assert_allclose(other.objective_, one.objective_, rtol=2e-5)
     M, N = (lmnn.components_.T @ lmnn.components_ for lmnn in (one, other))
     assert np.linalg.norm(M - N) <= 1e-2 * np.linalg.norm(M)
+
+
+def test_in_the_order_of_labels_it_is_the_same_problem(rng):
+    labels = np.array([2, 0, 1, 0, 2, 1, 0])
+    targets = np.array([[4, -1], [3, 6], [5, -1], [6, 1], [0, -1], [2, -1], [1, 3]])
+    weights = rng.random(7)
+    given = LargeMarginProblem(None, labels, np.arange(7), targets, None, 1.0, weights)
+    ordered, order = given.in_label_order()
+    assert_array_equal(order, [1, 3, 6, 2, 5, 0, 4])
+    assert_array_equal(ordered.labels, labels[order])
+    assert_array_equal(ordered.weights, weights[order])
+    for place, row in enumerate(order):
+        back = [-1 if target < 0 else order[target] for target in ordered.targets[place]]
+        assert_array_equal(back, targets[row])
+    comparisons = given._replace(labels=None)
+    assert comparisons.in_label_order() == (comparisons, None)
 
 
 def test_the_number_of_threads_changes_no_bit(rng, two_threads):

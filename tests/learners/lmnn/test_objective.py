@@ -132,10 +132,11 @@ def test_impostors_do_not_depend_on_the_blocks(rng, monkeypatch, block):
     X, labels, _ = make_problem(rng)
     reach = rng.random(len(X)) * 8
     reach[2] = -np.inf
-    indptr, heads = find_impostors(X, labels, reach)
-    tails = np.repeat(np.arange(len(X)), np.diff(indptr))
-    expected = oracle.impostors(energy.squared_distances(X, X), labels, reach)
-    assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == expected
+    for given in (labels, np.sort(labels), np.zeros_like(labels)):  # blocks of one label, and all
+        indptr, heads = find_impostors(X, given, reach)
+        tails = np.repeat(np.arange(len(X)), np.diff(indptr))
+        expected = oracle.impostors(energy.squared_distances(X, X), given, reach)
+        assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

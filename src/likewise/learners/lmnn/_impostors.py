@@ -67,7 +67,7 @@ class ImpostorSearch:
         return scale_of(sample, Z, typical_distance(self._margins.target_distances(Z)))
 
     def _sample(self, Z: np.ndarray, labels: np.ndarray) -> Margins:
-        rows = rows_for_scale(len(Z))
+        rows = rows_for_scale(labels)
         parts = [
             lists_of(nearest_others(Z[block], labels[block], Z, labels))
             for block in np.array_split(rows, -(-len(rows) // _ROWS_PER_SCALE_BLOCK))
@@ -88,9 +88,10 @@ def typical_distance(near: np.ndarray) -> float:
     return float(np.median(near[near > 0])) if (near > 0).any() else 0.0
 
 
-def rows_for_scale(n_rows: int) -> np.ndarray:
-    """Return evenly spaced row numbers."""
-    return np.unique(np.linspace(0, n_rows - 1, _ROWS_FOR_SCALE).astype(np.int64))
+def rows_for_scale(labels: np.ndarray) -> np.ndarray:
+    """Return the numbers of some rows, evenly spaced in the order of their labels."""
+    spaced = np.unique(np.linspace(0, len(labels) - 1, _ROWS_FOR_SCALE).astype(np.int64))
+    return np.sort(np.argsort(labels, kind="stable")[spaced])
 
 
 def scale_of(sample: Margins, Z: np.ndarray, typical: float) -> float:
@@ -164,6 +165,8 @@ def impostor_pairs(
     """List pairs of a row and an impostor between two blocks of rows, in both directions.
 
     The blocks are equal, or the second follows the first. None if there are more than `max_pairs`.
+    Parts of the blocks that have one label are skipped: the search is faster if rows of a label
+    follow each other.
 
     Parameters
     ----------
@@ -182,8 +185,10 @@ def impostor_pairs(
         for rows in slices(len(Z), _ROWS_IN_BLOCK)
         for columns in slices(len(others), _COLUMNS_IN_BLOCK)
         if first_other + columns.stop > first + rows.start + 1  # above the diagonal
+        and not _have_one_label(labels[first:][rows], labels[first_other:][columns])
     ]
-    blocks: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0, np.int32),) * 2] * len(pairs)
+    empty = (np.empty(0, np.int32),) * 2
+    blocks: list[tuple[np.ndarray, np.ndarray]] = [empty] * len(pairs)
     counts = np.zeros(len(pairs), np.int64)
     scratch, listed = ScratchArray(), ScratchArray()
 
@@ -215,8 +220,13 @@ def impostor_pairs(
     for_each(work, range(len(pairs)))
     if max_pairs is not None and counts.sum() > max_pairs:
         return None
-    tails, heads = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    tails, heads = (np.concatenate(part) for part in zip(empty, *blocks, strict=True))
     return tails, heads
+
+
+def _have_one_label(labels: np.ndarray, others: np.ndarray) -> bool:
+    label = labels[0]
+    return bool(others[0] == label and (labels == label).all() and (others == label).all())
 
 
 def _factors(

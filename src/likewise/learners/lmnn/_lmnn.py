@@ -64,6 +64,26 @@ class LargeMarginProblem(NamedTuple):
     c: float
     weights: np.ndarray | None = None
 
+    def in_label_order(self) -> tuple["LargeMarginProblem", np.ndarray | None]:
+        """Return the problem for rows in the order of their labels, and that order of X.
+
+        The impostors of rows that follow each other are then mostly of the same few labels, so that
+        they stay in the cache, and blocks of one label have none to search for. The order is
+        None, and the problem as it is, if impostors are given.
+        """
+        if self.labels is None:
+            return self, None
+        order = np.argsort(self.labels, kind="stable")
+        positions = np.empty(len(order) + 1, np.int64)
+        positions[order] = np.arange(len(order))
+        positions[-1] = -1  # no target
+        ordered = self._replace(
+            labels=self.labels[order],
+            targets=positions[self.targets[order]],
+            weights=None if self.weights is None else self.weights[order],
+        )
+        return ordered, order
+
 
 class LMNN(MahalanobisTransformer, BaseEstimator):
     """Linear map under which each row's nearest rows share its label, with a margin.
@@ -317,7 +337,8 @@ def _margins_of(problem: LargeMarginProblem) -> tuple[Any, Any, np.ndarray]:
         )
     mean = X.mean(axis=0, dtype=np.float64)
     scale = column_scale(X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0), len(X))
-    rows = standardize(X, mean, scale)
+    problem, order = problem.in_label_order()
+    rows = standardize(X, mean, scale, order)
     margins = Margins(rows, problem.anchors, problem.targets, problem.c, problem.weights)
     return margins, ImpostorSearch(margins, problem.labels, problem.impostors), scale
 
@@ -330,11 +351,14 @@ def column_scale(deviation: np.ndarray, largest: np.ndarray, n_rows: int) -> np.
     return np.where(is_constant(deviation, largest, n_rows), 1.0, deviation)
 
 
-def standardize(X: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return ``(X - mean) / scale`` in the precision of X."""
+def standardize(
+    X: np.ndarray, mean: np.ndarray, scale: np.ndarray, order: np.ndarray | None = None
+) -> np.ndarray:
+    """Return ``(X[order] - mean) / scale`` in the precision of X."""
     standardized = np.empty(X.shape, X.dtype)
     centered = np.empty((min(len(X), _ROWS_PER_BLOCK), X.shape[1]))
     for rows in slices(len(X), _ROWS_PER_BLOCK):  # no copy of all of X in double precision
-        block = np.subtract(X[rows], mean, out=centered[: rows.stop - rows.start])
+        given = X[rows] if order is None else X[order[rows]]
+        block = np.subtract(given, mean, out=centered[: rows.stop - rows.start])
         np.divide(block, scale, out=standardized[rows], casting="same_kind")
     return standardized
