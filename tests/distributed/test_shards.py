@@ -40,16 +40,21 @@ def test_a_plan_has_every_triplet_in_one_shard_of_one_round(n_triplets, n_rounds
 @pytest.mark.parametrize(
     ("n_triplets", "n_workers", "expected"),
     [
-        (1_000_000, 2, (4, 2)),
+        (1_000_000, 2, (2, 2)),
         (10_000_000, 2, (20, 2)),
         (500_000, 8, (4, 8)),
         (500_000, 64, (10, 64)),
-        (3, 2, (3, 1)),
+        (3, 2, (2, 1)),
     ],
 )
 def test_by_default_rounds_grow_with_workers_and_triplets(n_triplets, n_workers, expected):
     plan = Plan.of(n_triplets, None, None, n_workers)
     assert (plan.n_rounds, plan.n_shards) == expected
+
+
+def test_a_validated_run_has_at_least_four_rounds():
+    assert Plan.of(500_000, None, None, n_workers=2, validated=True)[1:] == (4, 2)
+    assert Plan.of(500_000, 3, None, n_workers=2, validated=True)[1:] == (3, 2)
 
 
 def test_with_rounds_alone_every_worker_has_one_shard():

@@ -81,7 +81,13 @@ class RoundTrainer:
     ) -> Iterator[Round]:
         """Yield the rounds that are left; after each, the checkpoint is written."""
         n_before = self._learner.n_triplets_seen_
-        plan = Plan.of(len(triplets), self._n_rounds, self._shard_size, self._executor.n_workers)
+        plan = Plan.of(
+            len(triplets),
+            self._n_rounds,
+            self._shard_size,
+            self._executor.n_workers,
+            validated=progress.best is not None,
+        )
         seed = 0
         if isinstance(triplets, DrawnTriplets):
             seed = int(triplets.rng.integers(np.iinfo(np.int32).max))

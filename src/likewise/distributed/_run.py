@@ -51,8 +51,8 @@ def run_on(
     shard_size : int, optional
         Approximate number of triplets of a shard. Unless `rounds` and `shard_size` are both given,
         every worker trains one shard per round, and the result depends on the number of workers;
-        with neither, there are four rounds, 1.25 √n for more than ten workers, or as many as keep
-        shards at 250,000 triplets.
+        with neither, there are 1.25 √n rounds for n workers, or as many as keep shards at 250,000
+        triplets, and at least four where held-out queries are scored after each.
     checkpoint : path, optional
         A model file that receives the state of `AROMA` or `OASIS` after every round.
     resume : bool, default=False
@@ -124,7 +124,7 @@ def local_cluster(n_workers: int, **options: Any) -> Any:
 
     Dask starts workers with a `MALLOC_TRIM_THRESHOLD_` by which they return freed memory to the
     system at once, which then clears every page of the next array anew. Here they keep it, as other
-    processes do.
+    processes do. Its profiler, which takes 2 % of the time of a worker, is off.
     """
     import dask
 
@@ -135,7 +135,7 @@ def local_cluster(n_workers: int, **options: Any) -> Any:
         for name, value in dask.config.get(key).items()
         if name != "MALLOC_TRIM_THRESHOLD_"
     }
-    with dask.config.set({key: kept}):
+    with dask.config.set({key: kept, "distributed.worker.profile.enabled": False}):
         return distributed.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,

@@ -4,6 +4,7 @@ The triplets of a shard depend on the plan alone, and sums are made in a fixed o
 does not depend on which worker trained which shard, nor on how often.
 """
 
+import math
 import os
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -43,9 +44,10 @@ from likewise.supervision import (
 
 _TRIPLETS_IN_BLOCK = 1024
 _TRIPLETS_IN_CHECK = 1_000_000
-# Few rounds cost quality where shards are many: four are enough for eight shards, and ten for 64.
-# A round costs a tenth of a second of transfers.
-_MIN_ROUNDS, _ROUNDS_BY_ROOT, _MAX_SHARD_SIZE = 4, 1.25, 250_000
+# Few rounds cost quality where shards are many: two are enough for two shards, four for eight and
+# ten for 64. A round costs a tenth of a second of transfers, and waits for the slowest worker.
+_ROUNDS_BY_ROOT, _MAX_SHARD_SIZE = 1.25, 250_000
+_MIN_CHECKS = 4  # rounds where held-out queries are scored after each
 _MAX_STEP = 2.0  # times the averaged change; best of 1, 2 and 3 with 8 and with 64 shards
 
 
@@ -58,19 +60,26 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(
-        cls, n_triplets: int, n_rounds: int | None, shard_size: int | None, n_workers: int
+        cls,
+        n_triplets: int,
+        n_rounds: int | None,
+        shard_size: int | None,
+        n_workers: int,
+        *,
+        validated: bool = False,
     ) -> "Plan":
         """Plan shards of about `shard_size` triplets.
 
         Unless both are given, every worker has one shard per round. Without `n_rounds` and
-        `shard_size` there are four rounds, and more for more than ten workers, or where shards
-        would exceed 250,000 triplets.
+        `shard_size` there are 1.25 √n rounds for n workers, rounded up, more where shards would
+        exceed 250,000 triplets, and at least four if training is `validated` after each round.
         """
         n_shards = n_workers
         if n_rounds is None:
             n_rounds = max(1, round(n_triplets / (n_workers * (shard_size or _MAX_SHARD_SIZE))))
             if not shard_size:
-                n_rounds = max(_MIN_ROUNDS, round(_ROUNDS_BY_ROOT * n_workers**0.5), n_rounds)
+                by_workers = math.ceil(_ROUNDS_BY_ROOT * math.sqrt(n_workers))
+                n_rounds = max(n_rounds, by_workers, _MIN_CHECKS if validated else 1)
         elif shard_size:
             n_shards = max(1, round(n_triplets / (n_rounds * shard_size)))
         n_rounds = min(n_rounds, n_triplets)
