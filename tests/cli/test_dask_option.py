@@ -17,7 +17,7 @@ def test_comparisons_are_learned_from_on_a_cluster(run, clicks, dask_client):
     assert code == 0
     assert f"Dask: 2 workers at {dask_client.scheduler.address}" in err
     assert "Dask dashboard: http://" in err
-    assert "round 1 of 4" in err
+    assert "round 1 of 2" in err
     run(*given, "-m", "here.safetensors")
     Q, P = np.load("q.npy"), np.load("p.npy")
     there, here = (lw.load(f"{name}.safetensors") for name in ("there", "here"))

@@ -91,6 +91,26 @@ def test_reordered_rows_are_those_of_the_order(some, tmp_path, rng):
         assert_array_equal(loaded(rows.reordered(order[::-1]).all()), X[order[::-1]])
 
 
+def test_groups_have_about_as_many_edges_each(some, monkeypatch, rng):
+    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_GROUP", 250)
+    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_COUNT", 8)
+    executor = InlineExecutor()
+    rows = RowBlocks(some[0], "X", executor)
+    columns = _lmnn.describe_columns(executor, rows)
+    anchors, targets = np.arange(700), np.zeros((700, 2), np.int64)
+    margins = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, 1.0)
+    n_edges = rng.integers(0, 100, 88) + 50 * (np.arange(88) < 20)
+    groups = margins.balanced_groups(n_edges)
+    assert [g.start for g in groups] + [700] == [0] + [g.stop for g in groups]
+    of_anchors = np.repeat(n_edges / 8, 8)[:700] + 2
+    sizes = [of_anchors[group].sum() for group in groups]
+    assert len(sizes) == 3
+    assert max(sizes) - min(sizes) < 2 * (n_edges.max() + 16)
+    everything_in_the_last = np.zeros(88)
+    everything_in_the_last[-1] = 1e9
+    assert margins.balanced_groups(everything_in_the_last) == [slice(0, 700)]
+
+
 @pytest.mark.parametrize(("c", "n_anchors", "n_groups"), [(0.2, 250, 3), (1.0, 70, 10)])
 def test_cost_gradient_and_bound_are_sums_over_groups(
     some, pieces, monkeypatch, rng, c, n_anchors, n_groups

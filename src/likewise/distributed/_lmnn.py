@@ -4,7 +4,7 @@ Anchors are split into groups; each group has its own `Margins` on a worker, ove
 edges point at. Costs and gradients of the groups are summed.
 """
 
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,7 @@ from likewise.similarities import Best, merge_best
 
 # Every group reads the rows of its impostors: few large groups read fewer rows twice than many.
 _ANCHORS_IN_GROUP = 32_768
+_ANCHORS_IN_COUNT = 256  # whose impostors are counted together
 
 
 def large_margin_problem(
@@ -134,31 +135,57 @@ class DistributedMargins:
         self.groups = even_blocks(len(anchors), _ANCHORS_IN_GROUP)
         self._columns, self._c = columns, c
         self._anchors, self._targets, self._weights = anchors, targets, executor.share(weights)
+        # Few groups need nearly all rows each: they are read once, and kept where the group is.
+        self._standardized: list[Handle] = []
+        if rows.random_access and len(self.groups) <= FAN_IN:
+            parts = rows.all()
+            self._standardized = [
+                executor.submit(standardized_part, parts, columns) for _ in self.groups
+            ]
         self.n_impostors = 0
-        self.without_impostors = [self._build(anchors[g], targets[g], None) for g in self.groups]
+        self.without_impostors = [
+            self._build(number, anchors[group], targets[group], None)
+            for number, group in enumerate(self.groups)
+        ]
         self._parts = self.without_impostors
 
-    def set_impostors(self, lists: list[Handle], n_impostors: int) -> None:
-        """Set the possible impostors of the anchors of each group."""
+    def set_impostors(self, groups: list[slice], lists: list[Handle], n_impostors: int) -> None:
+        """Set the groups of anchors, and the possible impostors of the anchors of each group."""
         self.n_impostors = n_impostors
         self._parts = [
-            self._build(self._anchors[group], self._targets[group], part)
-            for group, part in zip(self.groups, lists, strict=True)
+            self._build(number, self._anchors[group], self._targets[group], part)
+            for number, (group, part) in enumerate(zip(groups, lists, strict=True))
         ]
 
-    def _build(self, anchors: np.ndarray, targets: np.ndarray, lists: Handle | None) -> Handle:
+    def balanced_groups(self, n_edges: np.ndarray) -> list[slice]:
+        """Cut the anchors into groups of about as many edges.
+
+        `n_edges` holds the number of impostors of each `_ANCHORS_IN_COUNT` anchors in turn.
+        """
+        n_anchors, n_targets = self._targets.shape
+        n_edges = n_edges + n_targets * _ANCHORS_IN_COUNT
+        shares = np.cumsum(n_edges) / n_edges.sum()
+        cuts = np.searchsorted(shares, np.arange(1, len(self.groups)) / len(self.groups)) + 1
+        bounds = np.unique([0, *np.minimum(cuts * _ANCHORS_IN_COUNT, n_anchors), n_anchors])
+        return [slice(*pair) for pair in pairwise(bounds.tolist())]
+
+    def _build(
+        self, number: int, anchors: np.ndarray, targets: np.ndarray, lists: Handle | None
+    ) -> Handle:
         """Return a task that builds the `Margins` of some anchors, over the rows they need."""
+        problem = anchors, targets, lists, self._c
+        if self._standardized:
+            rows = self._standardized[number]
+            return self.executor.submit(margins_of_all, rows, *problem, self._weights)
         needed = self.executor.submit(needed_by, anchors, targets, lists)
-        whole = self.rows.random_access
-        rows = self.rows.all() if whole else self.rows.select(needed, 0)
+        selected = self.rows.select(needed, 0)
         return self.executor.submit(
-            build_margins, rows, whole, needed, anchors, targets, lists, self._c, self._columns,
-            self._weights,
-        )  # fmt: skip
+            margins_of_selected, selected, needed, *problem, self._columns, self._weights
+        )
 
     def of_anchors(self, which: np.ndarray, lists: Lists) -> Handle:
         """Return a task that builds the `Margins` of some anchors with these impostors."""
-        return self._build(self._anchors[which], self._targets[which], lists)
+        return self._build(0, self._anchors[which], self._targets[which], lists)
 
     def cost(self, L: np.ndarray) -> float:
         """Return the plain cost."""
@@ -202,9 +229,29 @@ def needed_by(
     return (np.flatnonzero(needed),)
 
 
-def build_margins(
-    rows: Any,
-    whole: bool,
+def standardized_part(rows: Any, columns: Columns) -> np.ndarray:
+    """Return some rows, standardized."""
+    X = load_rows(rows, "X").astype(columns.dtype, copy=False)
+    return standardize(X, columns.mean, columns.scale)
+
+
+def margins_of_all(
+    X: np.ndarray,
+    anchors: np.ndarray,
+    targets: np.ndarray,
+    lists: Lists | None,
+    c: float,
+    weights: np.ndarray | None,
+) -> Margins:
+    """Return the margins of some anchors over all rows, which are standardized."""
+    margins = Margins(X, anchors, targets, c, weights)
+    if lists is not None:
+        margins.set_impostors(*lists)
+    return margins
+
+
+def margins_of_selected(
+    selected: list[Any],
     needed: tuple[np.ndarray, ...],
     anchors: np.ndarray,
     targets: np.ndarray,
@@ -214,16 +261,14 @@ def build_margins(
     weights: np.ndarray | None,
 ) -> Margins:
     """Return the margins of some anchors over the rows that are needed."""
+    X = standardized_part(stack_selected(selected), columns)
     distinct = needed[0]
-    X = load_rows(rows, "X", finite=False)[distinct] if whole else stack_selected(rows)
-    X = standardize(X.astype(columns.dtype, copy=False), columns.mean, columns.scale)
     positions = np.full(2 + distinct.max(initial=-1), -1, np.int32)  # the last one: of no target
     positions[distinct] = np.arange(len(distinct))
     own_weights = None if weights is None else weights[distinct]
-    margins = Margins(X, positions[anchors], positions[targets], c, own_weights)
     if lists is not None:
-        margins.set_impostors(lists[0], positions[lists[1]])
-    return margins
+        lists = lists[0], positions[lists[1]]
+    return margins_of_all(X, positions[anchors], positions[targets], lists, c, own_weights)
 
 
 def cost_part(margins: Margins, L: np.ndarray) -> tuple[float]:
@@ -264,7 +309,8 @@ class DistributedImpostorSearch:
         self._sent = self._executor.share(labels)
         if given is not None:
             parts = [_cut(given, group) for group in margins.groups]
-            margins.set_impostors([self._executor.share(part) for part in parts], len(given[1]))
+            lists = [self._executor.share(part) for part in parts]
+            margins.set_impostors(margins.groups, lists, len(given[1]))
 
     def renew(self, L: np.ndarray, *, max_pairs: int | None = None) -> float:
         """Find the impostors under `L`; return the plain objective, over all rows.
@@ -273,25 +319,35 @@ class DistributedImpostorSearch:
         """
         if self._labels is not None:
             pairs = self._pairs(L, max_pairs)
-            counts = [self._executor.submit(count_pairs, found) for found in pairs.values()]
-            n_impostors = sum(self._executor.result(count) for count in counts)
-            if max_pairs is not None and n_impostors > max_pairs:
+            counts = [
+                self._executor.submit(count_pairs, found, len(self._rows))
+                for found in pairs.values()
+            ]
+            n_edges = sum(self._executor.result(count) for count in counts)
+            if max_pairs is not None and n_edges.sum() > max_pairs:
                 return np.inf
+            groups = self._margins.balanced_groups(n_edges)
             lists = [
                 self._executor.submit(
                     impostor_lists, [found for at, found in pairs.items() if _meets(at, g)], g
                 )
-                for g in self._margins.groups
+                for g in groups
             ]
-            self._margins.set_impostors(lists, int(n_impostors))
+            self._margins.set_impostors(groups, lists, int(n_edges.sum()))
         return self._margins.cost(L)
 
     def _pairs(self, L: np.ndarray, max_pairs: int | None) -> dict[tuple[int, ...], Handle]:
         """Return the tasks that compare two blocks of rows, by the bounds of the blocks."""
         submit, sent = self._executor.submit, self._executor.share(L)
-        near = [submit(reach_part, part, sent) for part in self._margins.without_impostors]
-        reach = submit(np.concatenate, near)
-        mapped = [submit(mapped_part, part, sent, self._columns) for part in self._rows.parts()]
+        # all blocks are mapped before any are compared: no worker waits for one of them
+        near = [
+            submit(reach_part, part, sent, priority=1) for part in self._margins.without_impostors
+        ]
+        reach = submit(np.concatenate, near, priority=1)
+        mapped = [
+            submit(mapped_part, part, sent, self._columns, priority=1)
+            for part in self._rows.parts()
+        ]
         blocks = list(zip(self._rows.blocks, mapped, strict=True))
         found: dict[tuple[int, ...], Handle] = {}
         for (block, Z), (other, Z_other) in combinations_with_replacement(blocks, 2):
@@ -359,13 +415,15 @@ def reach_part(margins: Margins, L: np.ndarray) -> np.ndarray:
 
 def mapped_part(rows: Any, L: np.ndarray, columns: Columns) -> np.ndarray:
     """Return a block of rows, standardized and mapped."""
-    X = load_rows(rows, "X").astype(columns.dtype, copy=False)
-    return standardize(X, columns.mean, columns.scale) @ L.T.astype(columns.dtype)
+    return standardized_part(rows, columns) @ L.T.astype(columns.dtype)
 
 
-def count_pairs(pairs: tuple[np.ndarray, np.ndarray] | None) -> float:
-    """Return the number of pairs; infinity where they were too many to list."""
-    return np.inf if pairs is None else len(pairs[0])
+def count_pairs(pairs: tuple[np.ndarray, np.ndarray] | None, n_rows: int) -> np.ndarray:
+    """Return the number of pairs of each `_ANCHORS_IN_COUNT` rows; infinite if not listed."""
+    n_counts = -(-n_rows // _ANCHORS_IN_COUNT)
+    if pairs is None:
+        return np.full(n_counts, np.inf)
+    return np.bincount(pairs[0] // _ANCHORS_IN_COUNT, minlength=n_counts).astype(np.float64)
 
 
 def others_part(
