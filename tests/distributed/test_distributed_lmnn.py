@@ -111,21 +111,55 @@ def test_groups_have_about_as_many_edges_each(some, monkeypatch, rng):
     assert margins.balanced_groups(everything_in_the_last) == [slice(0, 700)]
 
 
-@pytest.mark.parametrize(("c", "n_anchors", "n_groups"), [(0.2, 250, 3), (1.0, 70, 10)])
+@pytest.mark.parametrize("n_shares", [1, 2, 5, 40])
+@pytest.mark.parametrize("n_classes", [1, 2, 7])
+def test_shares_of_the_search_have_about_as_many_pairs_each(rng, n_shares, n_classes):
+    labels = np.sort(rng.integers(0, n_classes, 500))
+    shares = _lmnn.search_shares(labels, n_shares)
+    assert [share.start for share in shares] + [500] == [0] + [share.stop for share in shares]
+    compared = np.triu(labels[:, None] != labels).sum(axis=1)
+    sizes = [compared[share].sum() for share in shares]
+    assert max(sizes) <= compared.sum() / n_shares + compared.max()
+
+
+def test_impostors_do_not_depend_on_the_number_of_workers(some, rng):
+    labels = np.sort(np.unique(some[1], return_inverse=True)[1])
+    anchors, targets = np.arange(700), rng.integers(0, 700, (700, 3))
+    one = Margins(some[0], anchors, targets, 1.0)
+    L = 0.1 * np.eye(30)
+    ImpostorSearch(one, labels, None).renew(L)
+    for n_workers in (1, 2, 5):
+        executor = InlineExecutor()
+        executor.n_workers = n_workers
+        columns = _lmnn.Columns(np.zeros(30), np.ones(30), np.float64)
+        rows = RowBlocks(some[0], "X", executor)
+        several = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, 1.0)
+        assert len(several.copies) == n_workers
+        _lmnn.DistributedImpostorSearch(several, columns, labels, None).renew(L)
+        [found] = several._parts
+        for part, expected in zip(found.value._impostors, one._impostors, strict=True):
+            assert_array_equal(part, expected)
+
+
+@pytest.mark.parametrize(
+    ("c", "n_anchors", "n_groups", "in_pieces"),
+    [(0.2, 250, 3, True), (1.0, 70, 10, True), (0.2, 250, 3, False), (1.0, 70, 10, False)],
+)
 def test_cost_gradient_and_bound_are_sums_over_groups(
-    some, pieces, monkeypatch, rng, c, n_anchors, n_groups
+    some, pieces, monkeypatch, rng, c, n_anchors, n_groups, in_pieces
 ):
     monkeypatch.setattr(_lmnn, "_ANCHORS_IN_GROUP", n_anchors)
     X, y = some
     labels = np.unique(y, return_inverse=True)[1]
     executor = InlineExecutor()
-    rows = RowBlocks(pieces, "X", executor)
+    rows = RowBlocks(pieces if in_pieces else X, "X", executor)
     columns = _lmnn.describe_columns(executor, rows)
     targets = lw.supervision.target_neighbors(lw.as_similarity("euclidean"), X, X, y, 3)[0]
     anchors = np.arange(len(X))
     one = Margins(standardize(X, columns.mean, columns.scale), anchors, targets, c)
     several = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, c)
     assert len(several.groups) == n_groups
+    assert bool(several.copies) == (n_groups == 3 and not in_pieces)
     search = ImpostorSearch(one, labels, None)
     in_blocks = _lmnn.DistributedImpostorSearch(several, columns, labels, None)
     L = np.eye(30) * 0.3 + 0.01 * rng.normal(size=(30, 30))
@@ -143,7 +177,11 @@ def test_cost_gradient_and_bound_are_sums_over_groups(
 
 
 @pytest.mark.filterwarnings("ignore:LMNN has not converged")
-def test_the_map_is_that_of_one_machine(client, some, pieces, small_groups, tmp_path):
+@pytest.mark.parametrize("bytes_in_copy", [0, 10**6])
+def test_the_map_is_that_of_one_machine(
+    client, some, pieces, small_groups, tmp_path, monkeypatch, bytes_in_copy
+):
+    monkeypatch.setattr(_lmnn, "_BYTES_IN_COPY", bytes_in_copy)
     X, y = some
     file = tmp_path.with_suffix(".npy")  # not in the folder of the pieces
     np.save(file, X)

@@ -10,6 +10,7 @@ from tests.distributed.inline import run_inline
 import likewise as lw
 from likewise._execution import current_backend
 from likewise.distributed import _run, run_on
+from likewise.distributed._executor import Executor
 from likewise.exceptions import ClusterLostError
 
 
@@ -58,6 +59,13 @@ def test_a_few_queries_are_searched_by_all_workers(client, digits):
     with run_on(client):
         found = euclidean.neighbors(X[:3], X, 20)
     assert_array_equal(found.ids, expected.ids)
+
+
+def test_a_call_is_made_on_every_worker(client):
+    client.wait_for_workers(2)
+    executor = Executor(client)
+    found = [executor.result(handle) for handle in executor.submit_to_all(os.getpid)]
+    assert sorted(found) == sorted(client.run(os.getpid).values())
 
 
 def test_objects_in_memory_are_searched_in_this_process(client):

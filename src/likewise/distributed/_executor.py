@@ -42,13 +42,25 @@ class Executor:
 
         Of the tasks that could start, those of the highest priority are the first.
         """
+        return self._submit(function, *args, priority=priority)
+
+    def submit_to_all(self, function: Callable[..., Any], *args: Any) -> list[Handle]:
+        """Schedule a call on each worker, or on another one if it is lost; one handle per thread.
+
+        The handles of the threads of a worker are of the same call.
+        """
+        handles = []
+        for address, n_threads in self.client.nthreads().items():
+            call = self._submit(function, *args, workers=[address], allow_other_workers=True)
+            handles += [call] * n_threads
+        return handles
+
+    def _submit(self, function: Callable[..., Any], *args: Any, **options: Any) -> Handle:
         import dask
 
         # The warning is for data sent by mistake; here it is sent once, and wanted.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
-            return self.client.submit(
-                function, *map(self._argument, args), pure=False, priority=priority
-            )
+            return self.client.submit(function, *map(self._argument, args), pure=False, **options)
 
     def share(self, value: Any) -> Handle:
         """Send a value once, as the result of a task: scattered values are lost with a worker."""

@@ -1,7 +1,8 @@
 """LMNN on a cluster: margins and impostors over rows in blocks.
 
 Anchors are split into groups; each group has its own `Margins` on a worker, over the rows that its
-edges point at. Costs and gradients of the groups are summed.
+edges point at. Costs and gradients of the groups are summed. Where the rows are few enough, every
+worker keeps all of them, and a share of the rows is compared with all later ones in one task.
 """
 
 from itertools import combinations_with_replacement, pairwise
@@ -21,6 +22,7 @@ from likewise.learners.linear_map import (
 )
 from likewise.learners.lmnn import (
     IMPOSTORS_FOR_SCALE,
+    ImpostorSearch,
     LargeMarginProblem,
     Lists,
     Margins,
@@ -40,6 +42,7 @@ from likewise.similarities import Best, merge_best
 # Every group reads the rows of its impostors: few large groups read fewer rows twice than many.
 _ANCHORS_IN_GROUP = 32_768
 _ANCHORS_IN_COUNT = 256  # whose impostors are counted together
+_BYTES_IN_COPY = 128_000_000  # of the rows that every worker keeps; a search takes four times that
 
 
 def large_margin_problem(
@@ -118,6 +121,17 @@ class DistributedMargins:
     rows : RowBlocks
     columns : Columns
     anchors, targets, c, weights : as in `Margins`
+
+    Attributes
+    ----------
+    groups : list of slice
+        Anchors, cut into groups of about the same size.
+    copies : list of Handle
+        For each thread of a worker the `Margins` of all anchors, which stay there; empty where the
+        rows are too many or cannot be opened at any row.
+    without_impostors : list of Handle
+        The `Margins` of all anchors in turn, without impostors.
+    n_impostors : int
     """
 
     def __init__(
@@ -135,25 +149,25 @@ class DistributedMargins:
         self.groups = even_blocks(len(anchors), _ANCHORS_IN_GROUP)
         self._columns, self._c = columns, c
         self._anchors, self._targets, self._weights = anchors, targets, executor.share(weights)
-        # Few groups need nearly all rows each: they are read once, and kept where the group is.
-        self._standardized: list[Handle] = []
-        if rows.random_access and len(self.groups) <= FAN_IN:
-            parts = rows.all()
-            self._standardized = [
-                executor.submit(standardized_part, parts, columns) for _ in self.groups
-            ]
         self.n_impostors = 0
-        self.without_impostors = [
-            self._build(number, anchors[group], targets[group], None)
-            for number, group in enumerate(self.groups)
-        ]
+        # Few groups need nearly all rows each: every worker reads them once, and keeps them.
+        self.copies: list[Handle] = []
+        n_bytes = rows.shape[0] * rows.shape[1] * np.dtype(columns.dtype).itemsize
+        few = len(self.groups) <= FAN_IN and n_bytes <= _BYTES_IN_COPY
+        if few and rows.random_access:
+            self.copies = executor.submit_to_all(
+                all_margins, rows.all(), columns, anchors, targets, c, self._weights
+            )
+            self.without_impostors = self.copies[:1]
+        else:
+            self.without_impostors = [self._build(0, group, None) for group in self.groups]
         self._parts = self.without_impostors
 
     def set_impostors(self, groups: list[slice], lists: list[Handle], n_impostors: int) -> None:
         """Set the groups of anchors, and the possible impostors of the anchors of each group."""
         self.n_impostors = n_impostors
         self._parts = [
-            self._build(number, self._anchors[group], self._targets[group], part)
+            self._build(number, group, part)
             for number, (group, part) in enumerate(zip(groups, lists, strict=True))
         ]
 
@@ -170,22 +184,23 @@ class DistributedMargins:
         return [slice(*pair) for pair in pairwise(bounds.tolist())]
 
     def _build(
-        self, number: int, anchors: np.ndarray, targets: np.ndarray, lists: Handle | None
+        self, number: int, which: slice | np.ndarray, lists: Lists | Handle | None
     ) -> Handle:
         """Return a task that builds the `Margins` of some anchors, over the rows they need."""
-        problem = anchors, targets, lists, self._c
-        if self._standardized:
-            rows = self._standardized[number]
-            return self.executor.submit(margins_of_all, rows, *problem, self._weights)
+        if self.copies:
+            copy = self.copies[number % len(self.copies)]
+            return self.executor.submit(margins_of_anchors, copy, which, lists)
+        anchors, targets = self._anchors[which], self._targets[which]
         needed = self.executor.submit(needed_by, anchors, targets, lists)
         selected = self.rows.select(needed, 0)
         return self.executor.submit(
-            margins_of_selected, selected, needed, *problem, self._columns, self._weights
-        )
+            margins_of_selected, selected, needed, anchors, targets, lists, self._c, self._columns,
+            self._weights,
+        )  # fmt: skip
 
     def of_anchors(self, which: np.ndarray, lists: Lists) -> Handle:
         """Return a task that builds the `Margins` of some anchors with these impostors."""
-        return self._build(0, self._anchors[which], self._targets[which], lists)
+        return self._build(0, which, lists)
 
     def cost(self, L: np.ndarray) -> float:
         """Return the plain cost."""
@@ -235,19 +250,23 @@ def standardized_part(rows: Any, columns: Columns) -> np.ndarray:
     return standardize(X, columns.mean, columns.scale)
 
 
-def margins_of_all(
-    X: np.ndarray,
+def all_margins(
+    rows: Any,
+    columns: Columns,
     anchors: np.ndarray,
     targets: np.ndarray,
-    lists: Lists | None,
     c: float,
     weights: np.ndarray | None,
 ) -> Margins:
-    """Return the margins of some anchors over all rows, which are standardized."""
-    margins = Margins(X, anchors, targets, c, weights)
-    if lists is not None:
-        margins.set_impostors(*lists)
-    return margins
+    """Return the margins of all anchors over all rows, without impostors."""
+    return Margins(standardized_part(rows, columns), anchors, targets, c, weights)
+
+
+def margins_of_anchors(margins: Margins, which: slice | np.ndarray, lists: Lists) -> Margins:
+    """Return the margins of some anchors with these impostors, over the same rows."""
+    some = margins.of_anchors(which)
+    some.set_impostors(*lists)
+    return some
 
 
 def margins_of_selected(
@@ -266,9 +285,10 @@ def margins_of_selected(
     positions = np.full(2 + distinct.max(initial=-1), -1, np.int32)  # the last one: of no target
     positions[distinct] = np.arange(len(distinct))
     own_weights = None if weights is None else weights[distinct]
+    margins = Margins(X, positions[anchors], positions[targets], c, own_weights)
     if lists is not None:
-        lists = lists[0], positions[lists[1]]
-    return margins_of_all(X, positions[anchors], positions[targets], lists, c, own_weights)
+        margins.set_impostors(lists[0], positions[lists[1]])
+    return margins
 
 
 def cost_part(margins: Margins, L: np.ndarray) -> tuple[float]:
@@ -318,7 +338,7 @@ class DistributedImpostorSearch:
         Where there are more than `max_pairs`, the list stays as it was and infinity is returned.
         """
         if self._labels is not None:
-            pairs = self._pairs(L, max_pairs)
+            pairs = self._pairs(L, self._labels, max_pairs)
             counts = [
                 self._executor.submit(count_pairs, found, len(self._rows))
                 for found in pairs.values()
@@ -336,9 +356,19 @@ class DistributedImpostorSearch:
             self._margins.set_impostors(groups, lists, int(n_edges.sum()))
         return self._margins.cost(L)
 
-    def _pairs(self, L: np.ndarray, max_pairs: int | None) -> dict[tuple[int, ...], Handle]:
+    def _pairs(
+        self, L: np.ndarray, labels: np.ndarray, max_pairs: int | None
+    ) -> dict[tuple[int, ...], Handle]:
         """Return the tasks that compare two blocks of rows, by the bounds of the blocks."""
         submit, sent = self._executor.submit, self._executor.share(L)
+        if self._margins.copies:
+            shares = search_shares(labels, len(self._margins.copies))
+            return {
+                (rows.start, rows.stop, rows.start, len(self._rows)): submit(
+                    pairs_of_share, copy, sent, self._sent, rows, max_pairs
+                )
+                for copy, rows in zip(self._margins.copies, shares, strict=False)
+            }
         # all blocks are mapped before any are compared: no worker waits for one of them
         near = [
             submit(reach_part, part, sent, priority=1) for part in self._margins.without_impostors
@@ -370,8 +400,10 @@ class DistributedImpostorSearch:
 
         By some rows and their nearest impostors; where impostors are given, by the first group.
         """
-        sent = self._executor.share(L)
-        submit = self._executor.submit
+        submit, sent = self._executor.submit, self._executor.share(L)
+        if self._margins.copies and self._labels is not None:
+            copy = self._margins.copies[0]
+            return float(self._executor.result(submit(best_scale_of, copy, sent, self._sent)))
         near = [submit(near_part, part, sent) for part in self._margins.without_impostors]
         typical = submit(typical_part, near)
         if self._labels is None:
@@ -398,6 +430,11 @@ def _meets(at: tuple[int, ...], group: slice) -> bool:
     return any(a < group.stop and b > group.start for a, b in (at[:2], at[2:]))
 
 
+def best_scale_of(margins: Margins, L: np.ndarray, labels: np.ndarray) -> float:
+    """Return the scale under which the margins of all anchors cost least."""
+    return ImpostorSearch(margins, labels, None).best_scale(L)
+
+
 def near_part(margins: Margins, L: np.ndarray) -> np.ndarray:
     """Return the distances of the targets of a group."""
     return margins.target_distances(margins.mapped(L))
@@ -416,6 +453,28 @@ def reach_part(margins: Margins, L: np.ndarray) -> np.ndarray:
 def mapped_part(rows: Any, L: np.ndarray, columns: Columns) -> np.ndarray:
     """Return a block of rows, standardized and mapped."""
     return standardized_part(rows, columns) @ L.T.astype(columns.dtype)
+
+
+def search_shares(labels: np.ndarray, n_shares: int) -> list[slice]:
+    """Cut rows in the order of their labels so that each share has as many pairs with later rows.
+
+    Pairs of one label are not counted: they are not compared.
+    """
+    n_later = len(labels) - np.searchsorted(labels, labels, side="right")
+    done = np.cumsum(n_later, dtype=np.float64) / max(1, n_later.sum())
+    cuts = np.searchsorted(done, np.arange(1, n_shares) / n_shares) + 1
+    bounds = np.unique([0, *np.minimum(cuts, len(labels)), len(labels)])
+    return [slice(*pair) for pair in pairwise(bounds.tolist())]
+
+
+def pairs_of_share(
+    margins: Margins, L: np.ndarray, labels: np.ndarray, rows: slice, max_pairs: int | None
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the pairs of impostors of some rows and all later ones."""
+    Z = margins.mapped(L)
+    reach = reach_of(margins.target_distances(Z))
+    first = rows.start
+    return impostor_pairs(Z[rows], Z[first:], first, first, labels, reach, max_pairs)
 
 
 def count_pairs(pairs: tuple[np.ndarray, np.ndarray] | None, n_rows: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from likewise.learners.lmnn._impostors import (
     IMPOSTORS_FOR_SCALE,
+    ImpostorSearch,
     Lists,
     impostor_lists,
     impostor_pairs,
@@ -18,6 +19,7 @@ from likewise.learners.lmnn._objective import Margins
 __all__ = [
     "IMPOSTORS_FOR_SCALE",
     "LMNN",
+    "ImpostorSearch",
     "LargeMarginProblem",
     "Lists",
     "Margins",

@@ -90,7 +90,7 @@ class Margins:
             self._push = np.repeat(self._pull, np.diff(indptr)) * self._weights[impostors]
         self._reversed: list[tuple[Edges, np.ndarray]] | None = None
 
-    def of_anchors(self, which: np.ndarray) -> "Margins":
+    def of_anchors(self, which: slice | np.ndarray) -> "Margins":
         """Return the objective of a subset of the anchors, without impostors."""
         targets = np.full(self._present.shape, -1)
         targets[self._present] = self._targets.heads
