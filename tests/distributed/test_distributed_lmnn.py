@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.distributed.inline import InlineExecutor, run_inline
 
 import likewise as lw
-from likewise.distributed import _blocks, _lmnn, run_on
+from likewise.distributed import _blocks, _lmnn, _search, run_on
 from likewise.distributed._rows import RowBlocks
 from likewise.distributed._sources import load_rows
 from likewise.learners.lmnn import standardize
@@ -71,6 +71,22 @@ def test_targets_of_small_classes_are_those_of_one_machine(some, tmp_path, monke
             found = lw.supervision.target_neighbors(euclidean, rows, rows, y, 8)
         assert_array_equal(found[0], expected[0])
         assert_allclose(found[1], expected[1])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([300, 300, 300], [300, 300, 300]),  # whole classes
+        ([40, 30, 20, 300, 5], [90, 300, 5]),  # small ones together
+        ([1000, 80], [334, 334, 332, 80]),  # a large one in parts
+        ([7], [7]),
+    ],
+)
+def test_blocks_of_classes_are_neither_small_nor_large(sizes, expected, monkeypatch):
+    monkeypatch.setattr(_search, "_ROWS_OF_CLASSES", 80)
+    blocks = _search.class_blocks(np.repeat(np.arange(len(sizes)), sizes), max_rows=400)
+    assert [block.start for block in blocks] == np.cumsum([0, *expected])[:-1].tolist()
+    assert blocks[-1].stop == sum(sizes)
 
 
 def test_reordered_rows_are_those_of_the_order(some, tmp_path, rng):

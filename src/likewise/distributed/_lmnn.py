@@ -22,17 +22,18 @@ from likewise.learners.linear_map import (
 )
 from likewise.learners.lmnn import (
     IMPOSTORS_FOR_SCALE,
-    ImpostorSearch,
     LargeMarginProblem,
     Lists,
     Margins,
     column_scale,
     impostor_lists,
     impostor_pairs,
+    joined_lists,
     lists_of,
     nearest_others,
     reach_of,
     rows_for_scale,
+    sampled_impostors,
     scale_of,
     standardize,
     typical_distance,
@@ -401,9 +402,17 @@ class DistributedImpostorSearch:
         By some rows and their nearest impostors; where impostors are given, by the first group.
         """
         submit, sent = self._executor.submit, self._executor.share(L)
-        if self._margins.copies and self._labels is not None:
-            copy = self._margins.copies[0]
-            return float(self._executor.result(submit(best_scale_of, copy, sent, self._sent)))
+        copies = self._margins.copies
+        if copies and self._labels is not None:
+            which = rows_for_scale(self._labels)
+            shares = [
+                which[rows] for rows in even_blocks(len(which), -(-len(which) // len(copies)))
+            ]
+            lists = [
+                submit(sampled_part, copy, sent, self._sent, share)
+                for copy, share in zip(copies, shares, strict=False)
+            ]
+            return float(self._executor.result(submit(scale_by, copies[0], sent, which, lists)))
         near = [submit(near_part, part, sent) for part in self._margins.without_impostors]
         typical = submit(typical_part, near)
         if self._labels is None:
@@ -430,9 +439,17 @@ def _meets(at: tuple[int, ...], group: slice) -> bool:
     return any(a < group.stop and b > group.start for a, b in (at[:2], at[2:]))
 
 
-def best_scale_of(margins: Margins, L: np.ndarray, labels: np.ndarray) -> float:
-    """Return the scale under which the margins of all anchors cost least."""
-    return ImpostorSearch(margins, labels, None).best_scale(L)
+def sampled_part(margins: Margins, L: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Lists:
+    """Return the nearest rows of other labels for some rows, by the margins of all anchors."""
+    return sampled_impostors(margins.mapped(L), labels, rows)
+
+
+def scale_by(margins: Margins, L: np.ndarray, rows: np.ndarray, lists: list[Lists]) -> float:
+    """Return the scale under which some anchors, with impostors in several lists, cost least."""
+    sample = margins.of_anchors(rows)
+    sample.set_impostors(*joined_lists(lists))
+    Z = margins.mapped(L)
+    return scale_of(sample, Z, typical_distance(margins.target_distances(Z)))
 
 
 def near_part(margins: Margins, L: np.ndarray) -> np.ndarray:

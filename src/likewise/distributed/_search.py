@@ -22,6 +22,8 @@ from likewise.similarities import (
 )
 from likewise.supervision import best_of_class
 
+_ROWS_OF_CLASSES = 2048  # minimum of a block of whole classes
+
 
 class PartialMatches(NamedTuple):
     """The best items of a block of queries so far, and the type of their scores."""
@@ -106,26 +108,44 @@ def best_of_class_in_blocks(
 ) -> Best:
     """Return the nearest rows of the same class, blocks against blocks with a class in common.
 
-    Rows with random access are taken in the order of their classes: few blocks share one.
+    Rows with random access are taken in the order of their classes, in blocks of whole classes.
     """
     if not rows.random_access:
-        return _best_of_class_in_blocks(executor, similarity, rows, y, k)
+        return _best_of_class_in_blocks(executor, similarity, rows, y, k, rows.blocks)
     order = np.argsort(y, kind="stable")
     in_order = rows.reordered(order)
-    best = _best_of_class_in_blocks(executor, similarity, in_order, y[order], k)
+    blocks = class_blocks(y[order], max(block.stop - block.start for block in rows.blocks))
+    best = _best_of_class_in_blocks(executor, similarity, in_order, y[order], k, blocks)
     is_item = best[1] != NO_ITEM
     best[1][is_item] = order[best[1][is_item]]
     positions = np.argsort(order)
     return best[0][positions], best[1][positions]
 
 
+def class_blocks(labels: np.ndarray, max_rows: int) -> list[slice]:
+    """Cut rows in the order of their labels: small classes are joined, and large ones are cut."""
+    ends = np.append(np.flatnonzero(labels[1:] != labels[:-1]) + 1, len(labels)).tolist()
+    blocks, start = [], 0
+    for end in ends:
+        if end - start >= min(_ROWS_OF_CLASSES, max_rows) or end == len(labels):
+            parts = even_blocks(end - start, max_rows)
+            blocks += [slice(start + part.start, start + part.stop) for part in parts]
+            start = end
+    return blocks
+
+
 def _best_of_class_in_blocks(
-    executor: Executor, similarity: Similarity, rows: RowBlocks, y: np.ndarray, k: int
+    executor: Executor,
+    similarity: Similarity,
+    rows: RowBlocks,
+    y: np.ndarray,
+    k: int,
+    blocks: list[slice],
 ) -> Best:
     labels, shared = executor.share(y), executor.share(similarity)
-    classes = [np.unique(y[block]) for block in rows.blocks]
+    classes = [np.unique(y[block]) for block in blocks]
     handles = []
-    for block, own in zip(rows.blocks, classes, strict=True):
+    for block, own in zip(blocks, classes, strict=True):
         parts = [
             executor.submit(
                 best_of_class_part,
@@ -138,7 +158,7 @@ def _best_of_class_in_blocks(
                 k,
                 priority=int(block == other),  # the most work first: workers finish together
             )
-            for other, others in zip(rows.blocks, classes, strict=True)
+            for other, others in zip(blocks, classes, strict=True)
             if np.isin(own, others).any()
         ]
         handles.append(tree_reduce(executor, merge_best, parts, k))

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from likewise import kernels
 from likewise._threads import ScratchArray, for_each, slices
 from likewise.learners.lmnn._objective import Margins
-from likewise.similarities import Best, as_similarity
+from likewise.similarities import Best
 
 Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # CSR: indptr, and row numbers of impostors
 
@@ -63,18 +63,12 @@ class ImpostorSearch:
         from a sample of rows and their nearest impostors.
         """
         Z = self._margins.mapped(L)
-        sample = self._margins if self._labels is None else self._sample(Z, self._labels)
+        sample = self._margins
+        if self._labels is not None:
+            rows = rows_for_scale(self._labels)
+            sample = self._margins.of_anchors(rows)
+            sample.set_impostors(*sampled_impostors(Z, self._labels, rows))
         return scale_of(sample, Z, typical_distance(self._margins.target_distances(Z)))
-
-    def _sample(self, Z: np.ndarray, labels: np.ndarray) -> Margins:
-        rows = rows_for_scale(labels)
-        parts = [
-            lists_of(nearest_others(Z[block], labels[block], Z, labels))
-            for block in np.array_split(rows, -(-len(rows) // _ROWS_PER_SCALE_BLOCK))
-        ]
-        sample = self._margins.of_anchors(rows)
-        sample.set_impostors(*joined_lists(parts))
-        return sample
 
 
 def reach_of(near: np.ndarray) -> np.ndarray:
@@ -105,14 +99,30 @@ def scale_of(sample: Margins, Z: np.ndarray, typical: float) -> float:
     return float(np.exp(minimum.x) / typical)
 
 
+def sampled_impostors(Z: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Lists:
+    """Return the nearest rows of other classes for some rows, as CSR lists."""
+    blocks = list(slices(len(rows), _ROWS_PER_SCALE_BLOCK))
+    parts: list[Lists] = [(np.zeros(1, np.int64), np.empty(0, np.int32))] * len(blocks)
+
+    def work(number: int) -> None:
+        some = rows[blocks[number]]
+        parts[number] = lists_of(nearest_others(Z[some], labels[some], Z, labels))
+
+    for_each(work, range(len(blocks)))
+    return joined_lists(parts)
+
+
 def nearest_others(
     queries: np.ndarray, of_queries: np.ndarray, Z: np.ndarray, labels: np.ndarray
 ) -> Best:
-    """Return scores (−squared distance) and row numbers of the nearest rows of other classes.
+    """Return scores and row numbers of the nearest rows of other classes, unordered.
 
-    They are unordered; the score is −inf where fewer rows of other classes exist.
+    The score is 2 q·z − |z|², that is |q|² minus the squared distance; −inf where there are fewer
+    rows of other classes.
     """
-    scores = as_similarity("euclidean").score(queries, Z)
+    scores = queries @ Z.T
+    scores *= 2
+    scores -= np.einsum("ij,ij->i", Z, Z)
     scores[of_queries[:, None] == labels] = -np.inf
     k = min(IMPOSTORS_FOR_SCALE, len(Z) - 1)
     nearest = np.argpartition(-scores, k, axis=1)[:, :k]
