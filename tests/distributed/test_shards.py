@@ -29,12 +29,13 @@ def kind(request):
 @pytest.mark.parametrize("shard_size", [None, 1, 10, 50_000])
 def test_a_plan_has_every_triplet_in_one_shard_of_one_round(n_triplets, n_rounds, shard_size):
     plan = Plan.of(n_triplets, n_rounds, shard_size, n_workers=4)
-    assert sum(plan.rounds()) == n_triplets
-    assert min(plan.rounds()) > 0
-    for n in plan.rounds():
-        shards = plan.shards(n)
-        assert [s.start for s in shards[1:]] == [s.stop for s in shards[:-1]]
-        assert (shards[0].start, shards[-1].stop) == (0, n)
+    rounds = [plan.shards(number) for number in range(plan.n_rounds)]
+    shards = [shard for shards in rounds for shard in shards]
+    assert all(rounds)
+    assert all(shard.start < shard.stop for shard in shards)
+    assert [s.start for s in shards[1:]] == [s.stop for s in shards[:-1]]
+    assert (shards[0].start, shards[-1].stop) == (0, n_triplets)
+    assert [r[0].start for r in rounds] == [plan.start_of(n) for n in range(plan.n_rounds)]
 
 
 @pytest.mark.parametrize(

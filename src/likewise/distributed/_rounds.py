@@ -34,11 +34,10 @@ class Checkpoint(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One round of a plan: which triplets, and the seed of those that are drawn."""
+    """One round of a plan, and the seed of triplets that are drawn."""
 
     plan: Plan
-    begin: int
-    end: int
+    number: int
     seed: int
 
 
@@ -75,6 +74,7 @@ class RoundTrainer:
         self._n_rounds, self._shard_size = n_rounds, shard_size
         self._checkpoint, self._finished = checkpoint, finished
         self._shared: dict[str, Handle] = {}
+        self._read_ahead: dict[int, list[Handle]] = {}  # shards of the next round
 
     def rounds(
         self, triplets: DrawnTriplets | TripletShards, progress: Progress, work: LongWork
@@ -95,10 +95,9 @@ class RoundTrainer:
         resumed = self._resume(plan, n_before, progress)
         if resumed is not None:
             plan, seed = resumed
-        edges = np.cumsum([0, *plan.rounds()]).tolist()
-        work.advance(edges[progress.rounds])
+        work.advance(plan.start_of(progress.rounds))
         for number in range(progress.rounds, plan.n_rounds):
-            yield Round(plan, edges[number], edges[number + 1], seed)
+            yield Round(plan, number, seed)
             self._write_checkpoint(plan, seed, n_before, progress)
 
     def train(
@@ -138,11 +137,18 @@ class RoundTrainer:
     def _shards(
         self, triplets: DrawnTriplets | TripletShards, n_seen: int, current: Round
     ) -> list[Handle]:
-        """Return a task for each shard of a round, which draws or reads its triplets."""
-        begin = current.begin
-        cuts = current.plan.shards(current.end - begin)
+        """Return a task for each shard of a round, which draws or reads its triplets.
+
+        Triplets that are not drawn are also read for the next round, while others are merged.
+        """
+        plan, number = current.plan, current.number
+        cuts = plan.shards(number)
         if isinstance(triplets, TripletShards):
-            return [triplets.shard(slice(begin + c.start, begin + c.stop)) for c in cuts]
+            shards = self._read_ahead.pop(number, None) or [triplets.shard(cut) for cut in cuts]
+            if number + 1 < plan.n_rounds:
+                ahead = [triplets.shard(cut, priority=-1) for cut in plan.shards(number + 1)]
+                self._read_ahead = {number + 1: ahead}
+            return shards
         if not self._shared or self._learner.hard_negatives > 0:  # with a new ranking
             self._shared["source"] = self._executor.share(triplets.source)
         if "weights" not in self._shared:
@@ -153,9 +159,9 @@ class RoundTrainer:
                 self._shared["source"],
                 self._shared["weights"],
                 cut.stop - cut.start,
-                [current.seed, n_seen, number],
+                [current.seed, n_seen, shard],
             )
-            for number, cut in enumerate(cuts)
+            for shard, cut in enumerate(cuts)
         ]
 
     def _resume(self, plan: Plan, n_before: int, progress: Progress) -> tuple[Plan, int] | None:

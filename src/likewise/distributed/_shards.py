@@ -85,14 +85,14 @@ class Plan(NamedTuple):
         n_rounds = min(n_rounds, n_triplets)
         return cls(n_triplets, n_rounds, max(1, min(n_shards, n_triplets // n_rounds)))
 
-    def rounds(self) -> list[int]:
-        """Return the number of triplets of each round."""
-        edges = np.linspace(0, self.n_triplets, self.n_rounds + 1).astype(np.int64)
-        return np.diff(edges).tolist()
+    def start_of(self, number: int) -> int:
+        """Return the number of triplets before a round."""
+        return int(np.linspace(0, self.n_triplets, self.n_rounds + 1)[number])
 
-    def shards(self, n_triplets: int) -> list[slice]:
+    def shards(self, number: int) -> list[slice]:
         """Cut the triplets of a round into shards."""
-        edges = np.linspace(0, n_triplets, self.n_shards + 1).astype(np.int64).tolist()
+        bounds = self.start_of(number), self.start_of(number + 1)
+        edges = np.linspace(*bounds, self.n_shards + 1).astype(np.int64).tolist()
         return [slice(a, b) for a, b in pairwise(edges) if b > a]
 
 
@@ -111,10 +111,11 @@ class TripletShards:
         self, triplets: Any, queries: RowBlocks, items: RowBlocks, weights: Any, executor: Executor
     ) -> None:
         self._source, self._weights = _triplet_source(triplets, weights)
-        self._limits = len(queries), len(items)
+        self._sizes: tuple[int, int] | None = (len(queries), len(items))
         self._executor = executor
         if isinstance(self._source, MemoryRows):
-            check_triplets(self._source.rows, queries, items)
+            self._source = MemoryRows(check_triplets(self._source.rows, queries, items))
+            self._sizes = None  # nothing left to check
             return
         if self._source.shape[1] != 3:
             raise ValueError(
@@ -129,18 +130,18 @@ class TripletShards:
     def __len__(self) -> int:
         return self._source.shape[0]
 
-    def shard(self, rows: slice) -> Handle:
+    def shard(self, rows: slice, priority: int = 0) -> Handle:
         """Return a task that reads some of the triplets."""
-        return self._executor.submit(read_shard, *self._arguments(rows))
+        return self._executor.submit(read_shard, *self._arguments(rows), priority=priority)
 
     def arrays(self) -> Weighted:
         """Return all triplets and weights in this process."""
         everything: Weighted = self._executor.result(self.shard(slice(0, len(self))))
         return everything
 
-    def _arguments(self, rows: slice) -> tuple[Any, Any, int, int]:
+    def _arguments(self, rows: slice) -> tuple[Any, Any, tuple[int, int] | None]:
         weights = None if self._weights is None else self._weights.part(rows)
-        return self._source.part(rows), weights, *self._limits
+        return self._source.part(rows), weights, self._sizes
 
 
 def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]:
@@ -172,17 +173,23 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
     return triplets, weights
 
 
-def read_shard(part: Any, weight_part: Any, n_queries: int, n_items: int) -> Weighted:
-    """Return the checked triplets and weights of a shard."""
-    triplets = check_triplets(load(part), range(n_queries), range(n_items))
+def read_shard(part: Any, weight_part: Any, sizes: tuple[int, int] | None) -> Weighted:
+    """Return the triplets and weights of a shard.
+
+    Triplets are checked against the numbers of queries and items, unless these are None.
+    """
+    triplets = load(part)
+    if sizes is not None:
+        n_queries, n_items = sizes
+        triplets = check_triplets(triplets, range(n_queries), range(n_items))
     weights = None if weight_part is None else np.ravel(load(weight_part))
     return triplets, check_weights(weights, triplets)
 
 
-def check_shard(part: Any, weight_part: Any, n_queries: int, n_items: int, start: int) -> None:
+def check_shard(part: Any, weight_part: Any, sizes: tuple[int, int], start: int) -> None:
     """Refuse triplets that `read_shard` would refuse, and say which."""
     try:
-        read_shard(part, weight_part, n_queries, n_items)
+        read_shard(part, weight_part, sizes)
     except (TypeError, ValueError) as error:
         raise type(error)(f"in the triplets from {start} on: {error}") from error
 

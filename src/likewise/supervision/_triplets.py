@@ -35,10 +35,11 @@ def check_triplets(
     """
     columns = "three columns (query, closer item, farther item)"
     array = check_row_numbers(triplets, "triplets", 3, columns, queries, items, names)
-    same = np.flatnonzero(array[:, 1] == array[:, 2])
-    if len(same):
+    same = array[:, 1] == array[:, 2]
+    if same.any():
+        first = int(same.argmax())
         raise ValueError(
-            f"triplets[{same[0]}] prefers item {array[same[0], 1]} to itself: closer and farther "
+            f"triplets[{first}] prefers item {array[first, 1]} to itself: closer and farther "
             "must differ."
         )
     return array
@@ -61,15 +62,19 @@ def check_row_numbers(
         raise ValueError(f"{name} has no rows; at least one is needed.")
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold whole row numbers, but {array.dtype} was given.")
-    for part, rows, side in zip((array[:, :1], array[:, 1:]), (queries, items), names, strict=True):
-        outside = np.argwhere((part < 0) | (part >= n_rows(rows)))
+    numbers = array.astype(np.int64)
+    sizes = n_rows(queries), n_rows(items)
+    if numbers.view(np.uint64).max() < min(sizes):  # negative numbers are large without a sign
+        return numbers
+    for part, size, side in zip((array[:, :1], array[:, 1:]), sizes, names, strict=True):
+        outside = np.argwhere((part < 0) | (part >= size))
         if len(outside):
             row, column = outside[0]
             raise ValueError(
-                f"{name} points at row {part[row, column]}, but {side} has {n_rows(rows)} rows; "
+                f"{name} points at row {part[row, column]}, but {side} has {size} rows; "
                 f"see {name}[{row}]."
             )
-    return array.astype(np.int64)
+    return numbers
 
 
 def check_weights(
