@@ -9,15 +9,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread, Timer, active_count
+from time import sleep
 
 import pytest
 from numba.core import event
 
 import likewise
 from likewise import kernels
-from likewise._compilation import clock, compile_kernels, compiling_in_background
-from likewise._progress import show_progress
+from likewise._compilation import BackgroundCompilation, clock, compile_kernels, thread_clock
+from likewise._progress import LongWork, show_progress
 from likewise.kernels import _jit
 from likewise.kernels._signatures import signature_of
 from likewise.selection import FAMILIES
@@ -97,18 +98,19 @@ def test_the_cache_survives_copying_the_package(tmp_path):
     assert run(compiled, PYTHONPATH=str(second), NUMBA_CACHE_DIR="") is False
 
 
-def test_the_clock_stops_during_compilation(monkeypatch):
-    times = iter([10.0, 14.0, 15.0])  # the start and the end of a compilation, and the question
-    counted = _jit._Compilations()
-    monkeypatch.setattr(_jit, "_COMPILATIONS", counted)
+def _compilation():
+    return event.Event("numba:compile", event.EventStatus.START)
+
+
+def test_the_compilation_of_a_helper_is_a_part_of_that_of_its_kernel(monkeypatch):
+    times = iter([10.0, 11.0, 12.0, 14.0])
     monkeypatch.setattr(_jit, "monotonic", lambda: next(times))
-    monkeypatch.setattr("likewise._compilation.monotonic", lambda: next(times))
-    outer, inner = (event.Event("numba:compile", event.EventStatus.START) for _ in range(2))
-    counted.on_start(outer)
-    counted.on_start(inner)  # of a helper
-    counted.on_end(inner)
-    counted.on_end(outer)
-    assert clock() == 11.0
+    counted, kernel, helper = _jit._Compilations(), _compilation(), _compilation()
+    counted.on_start(kernel)
+    counted.on_start(helper)
+    counted.on_end(helper)
+    counted.on_end(kernel)
+    assert counted.seconds() == counted.seconds_of_thread() == 4.0
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -117,7 +119,7 @@ def test_the_garbage_collector_pauses_during_compilation(enabled):
     (gc.enable if enabled else gc.disable)()
     try:
         listener = _jit._Compilations()
-        outer, inner = (event.Event("numba:compile", event.EventStatus.START) for _ in range(2))
+        outer, inner = _compilation(), _compilation()
         listener.on_start(outer)
         listener.on_start(inner)
         listener.on_end(inner)
@@ -154,14 +156,81 @@ def test_nothing_is_shown_if_all_kernels_are_in_the_cache(compiler, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_compilation_in_the_background_ends_with_its_block(compiler, monkeypatch):
-    threads = []
-    monkeypatch.setattr(Thread, "start", lambda thread: (threads.append(thread), thread.run()))
-    monkeypatch.setattr(Thread, "join", lambda thread: threads.remove(thread))
-    with compiling_in_background(["a", "b"]):
+def test_compilation_in_the_background_ends_with_its_block(monkeypatch):
+    started, goes_on, names = Event(), Event(), []
+
+    def compile_ahead(name):
+        names.append(name)
+        started.set()
+        return goes_on.wait(60)
+
+    monkeypatch.setattr(kernels, "compile_ahead", compile_ahead, raising=False)
+    n_threads = active_count()
+    with BackgroundCompilation(["a", "b"]):
+        assert started.wait(60)
+        Timer(0.2, goes_on.set).start()
+    assert active_count() == n_threads
+    assert names == ["a"]
+
+
+def test_a_block_can_wait_for_compilation_in_the_background(compiler, capsys, monkeypatch):
+    monkeypatch.setattr("likewise._progress._SECONDS_BETWEEN_LINES", 0.0)
+    first_is_shown = Event()
+
+    def compile_ahead(name):
+        compiler.append(name)
+        return name == "a" or first_is_shown.wait(60)
+
+    monkeypatch.setattr(kernels, "compile_ahead", compile_ahead, raising=False)
+    join = Thread.join
+    monkeypatch.setattr(Thread, "join", lambda *a: (first_is_shown.set(), join(*a)))
+    with (
+        show_progress(),
+        LongWork("comparing", unit="fits") as work,
+        BackgroundCompilation("aba") as found,
+    ):
+        while not found._n_done:
+            sleep(0.01)
+        found.wait(work)
         assert compiler == ["a", "b"]
-        assert len(threads) == 1
-    assert not threads
+        assert work.label == "comparing"
+    assert capsys.readouterr().err.startswith("compiling, once: 1/2 kernels: 0 fits")
+
+
+def test_waiting_for_compilation_can_be_interrupted(monkeypatch):
+    goes_on = Event()
+    monkeypatch.setattr(kernels, "compile_ahead", lambda name: goes_on.wait(60), raising=False)
+    with LongWork("comparing") as work, BackgroundCompilation(["a"]) as found:
+        work.interrupted = True
+        found.wait(work)
+        goes_on.set()
+        work.interrupted = False
+
+
+def test_the_common_clock_and_that_of_the_compiling_thread_stand_still(monkeypatch):
+    now, listener = [10.0], _jit._Compilations()
+    monkeypatch.setattr(_jit, "_COMPILATIONS", listener)
+    monkeypatch.setattr(_jit, "monotonic", lambda: now[0])
+    monkeypatch.setattr("likewise._compilation.monotonic", lambda: now[0])
+    given, started, goes_on, seen = _compilation(), Event(), Event(), []
+
+    def compile_in_thread():
+        listener.on_start(given)
+        started.set()
+        goes_on.wait(60)
+        seen.append(thread_clock())
+        listener.on_end(given)
+
+    thread = Thread(target=compile_in_thread)
+    thread.start()
+    assert started.wait(60)
+    now[0] = 13.0
+    assert (clock(), thread_clock()) == (10.0, 13.0)
+    goes_on.set()
+    thread.join()
+    assert seen == [10.0]
+    now[0] = 15.0
+    assert (clock(), thread_clock()) == (12.0, 15.0)
 
 
 def test_ctrl_c_is_not_lost_in_a_callback_of_the_compiler(monkeypatch):

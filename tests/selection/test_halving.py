@@ -4,14 +4,17 @@ Time is a counter here: every fit takes as many seconds as the test says.
 """
 
 import dataclasses
+import threading
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_blobs
 
+from likewise import kernels
 from likewise.selection import FAMILIES, Family, _halving, _split, select
 from likewise.selection import _budget as budget_module
+from likewise.selection._stage import Stage
 
 CHEAP = [family for family in FAMILIES if family.cheap]
 
@@ -29,8 +32,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (budget_module, _split):
-        monkeypatch.setattr(module, "clock", clock)
+    monkeypatch.setattr(budget_module, "clock", clock)
+    monkeypatch.setattr(_split, "thread_clock", clock)
     return clock
 
 
@@ -80,6 +83,34 @@ def test_no_time_at_all_finishes_the_cheap_families_on_all_splits(clock):
     assert seen == []
     assert "too short for slow, LMNN, NCA" in found.notes[-1]
     assert found.fit(X, labels).predict(X).shape == (60,)
+
+
+def test_cheap_families_are_fitted_while_kernels_are_compiled(clock, table, monkeypatch):
+    """The kernel is ready once all cheap families are fitted, and not before."""
+    fitted, compiled = [], []
+    ready = threading.Event()
+    try_setting = Stage.try_setting
+
+    def fit(stage, family, place, stop):
+        fitted.append(family.name)
+        if family.name == CHEAP[-1].name:
+            ready.set()
+        assert family.cheap or "compiled" in compiled
+        return try_setting(stage, family, place, stop)
+
+    def compile_ahead(name):
+        if name == "wanted":
+            assert ready.wait(60)
+            compiled.append("compiled")
+        return True
+
+    monkeypatch.setattr(Stage, "try_setting", fit)
+    monkeypatch.setattr(kernels, "compile_ahead", compile_ahead, raising=False)
+    family, seen = slow(clock, 0.0)
+    cheap = [dataclasses.replace(f, grid=f.grid[:1]) for f in CHEAP]
+    select(*table, families=[*cheap, dataclasses.replace(family, kernels=("wanted",))])
+    assert fitted == [*(f.name for f in CHEAP), "slow"]
+    assert seen
 
 
 def test_a_named_family_is_finished_whatever_the_budget(clock, table):

@@ -111,11 +111,11 @@ def check_scoring(name: str | None, *, is_numeric: bool | None = None) -> None:
         check_option(check_choice, name, f"--scoring{where}", known[is_numeric])
 
 
-def compiling_for(families: Iterable[Any]) -> AbstractContextManager[None]:
+def compiling_for(families: Iterable[Any]) -> AbstractContextManager[Any]:
     """Compile what families need in the background, while a table is read."""
-    from likewise._compilation import compiling_in_background
+    from likewise._compilation import BackgroundCompilation
 
-    return compiling_in_background([name for family in families for name in family.kernels])
+    return BackgroundCompilation(name for family in families for name in family.kernels)
 
 
 def described(table: Any, columns: Any) -> dict[str, Any]:

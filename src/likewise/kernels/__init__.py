@@ -14,6 +14,7 @@ _HOMES = {
     "apply_evidence": "_evidence",
     "class_energies": "_energy",
     "compilation_seconds": "_jit",
+    "compilation_seconds_of_thread": "_jit",
     "compile_ahead": "_signatures",
     "count_pairs": "_ranks",
     "count_products": "_ranks",

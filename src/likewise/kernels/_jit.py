@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from time import monotonic
 from typing import Any
@@ -99,27 +100,61 @@ class _Compilations(event.Listener):
     """
 
     def __init__(self) -> None:
-        self.seconds = 0.0
         self._lock = threading.Lock()
-        self._n_active = 0  # a kernel contains the compilations of its helpers
-        self._since = 0.0
+        self._all = _Stopwatch()
+        self._of_thread: defaultdict[int, _Stopwatch] = defaultdict(_Stopwatch)
         self._collects = False
 
     def on_start(self, event: event.Event) -> None:
         with self._lock:
-            if self._n_active == 0:
-                self._since = monotonic()
+            now = monotonic()
+            if self._all.start(now):
                 self._collects = gc.isenabled()
                 gc.disable()
-            self._n_active += 1
+            self._of_thread[threading.get_ident()].start(now)
 
     def on_end(self, event: event.Event) -> None:
         with self._lock:
-            self._n_active -= 1
-            if self._n_active == 0:
-                self.seconds += monotonic() - self._since
-                if self._collects:
-                    gc.enable()
+            now = monotonic()
+            if self._all.stop(now) and self._collects:
+                gc.enable()
+            self._of_thread[threading.get_ident()].stop(now)
+
+    def seconds(self) -> float:
+        """Return the seconds in which any thread compiled so far."""
+        with self._lock:
+            return self._all.seconds()
+
+    def seconds_of_thread(self) -> float:
+        """Return the seconds in which the calling thread compiled so far."""
+        with self._lock:
+            own = self._of_thread.get(threading.get_ident())
+            return 0.0 if own is None else own.seconds()
+
+
+class _Stopwatch:
+    """Seconds between starts and stops; a kernel contains the compilations of its helpers."""
+
+    def __init__(self) -> None:
+        self._seconds, self._since, self._depth = 0.0, 0.0, 0
+
+    def start(self, now: float) -> bool:
+        """Start, and return whether it stood still."""
+        if self._depth == 0:
+            self._since = now
+        self._depth += 1
+        return self._depth == 1
+
+    def stop(self, now: float) -> bool:
+        """Undo a start, and return whether it was the last one."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._seconds += now - self._since
+        return self._depth == 0
+
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        return self._seconds + (monotonic() - self._since if self._depth else 0.0)
 
 
 _COMPILATIONS = _Compilations()
@@ -127,5 +162,10 @@ event.register("numba:compile", _COMPILATIONS)
 
 
 def compilation_seconds() -> float:
-    """Return the seconds that this process has spent in the compiler."""
-    return _COMPILATIONS.seconds
+    """Return the seconds in which any thread of this process compiled so far."""
+    return _COMPILATIONS.seconds()
+
+
+def compilation_seconds_of_thread() -> float:
+    """Return the seconds in which the calling thread compiled so far."""
+    return _COMPILATIONS.seconds_of_thread()

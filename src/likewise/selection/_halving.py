@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from likewise._compilation import BackgroundCompilation
 from likewise._progress import LongWork
 from likewise.selection._budget import Budget, affordable_factor, predicted_seconds
 from likewise.selection._families import Family
@@ -44,6 +45,8 @@ class Halving:
     n_splits : int
     budget : Budget
     work : LongWork
+    compilation : BackgroundCompilation
+        Of the kernels that families need, but for the cheap ones.
 
     Attributes
     ----------
@@ -66,10 +69,12 @@ class Halving:
         n_splits: int,
         budget: Budget,
         work: LongWork,
+        compilation: BackgroundCompilation,
     ) -> None:
         self.problem, self._families = problem, families
         self._selectable, self._required = frozenset(selectable), frozenset(required)
         self._n_splits, self._budget, self._work = n_splits, budget, work
+        self._compilation = compilation
         self._n_table = len(problem.target)
         self._order = np.arange(self._n_table)
         self._n_first = self._n_table
@@ -128,6 +133,8 @@ class Halving:
 
     def _try(self, stage: Stage, family: Family, place: int, stop: Callable[[], bool]) -> bool:
         """Try a setting unless the time is over; return whether it was finished."""
+        if not (family.cheap or stop()):
+            self._compilation.wait(self._work)
         if stop() or not stage.try_setting(family, place, stop):
             return False
         self._reserve_final_fit(stage)

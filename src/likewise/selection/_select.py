@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from likewise._compilation import compile_kernels
+from likewise._compilation import BackgroundCompilation, compile_kernels
 from likewise._progress import LongWork, show_progress
 from likewise._validation import (
     check_classes,
@@ -60,10 +60,10 @@ def select(
     split.
 
     Cheap families (the majority class, Euclidean distance, cosine and logistic regression) are
-    finished first, whatever the budget. Every family first tries its most promising setting, then
-    the next. Tables of more than 3,000 rows, fewer where they are wide, are compared by successive
-    halving: all families on 2,000 rows, the better half on four times as many, and so on while the
-    budget lasts.
+    finished first, whatever the budget, while the kernels of the others are compiled. Every family
+    first tries its most promising setting, then the next. Tables of more than 3,000 rows, fewer
+    where they are wide, are compared by successive halving: all families on 2,000 rows, the better
+    half on four times as many, and so on while the budget lasts.
 
     Ctrl-C ends the work; finished results are kept.
 
@@ -125,12 +125,13 @@ def select(
     scales = frozenset(settings["scale"] for family in tried for settings in family.grid)
     problem = Problem(rows, target, strata, groups, encoding, scales, measure, random_state)
 
-    if not is_sparse(sample):
-        with show_progress(verbose):
-            compile_kernels(name for family in tried for name in family.kernels)
+    compiled = [] if is_sparse(sample) else tried
+    with show_progress(verbose):
+        compile_kernels(name for family in compiled if family.cheap for name in family.kernels)
     time = Budget(budget)
     with (
         show_progress(verbose),
+        BackgroundCompilation(name for f in compiled for name in f.kernels) as compilation,
         LongWork(
             "comparing", unit="fits", partial_result="the best so far", time_left=time.left
         ) as work,
@@ -146,6 +147,7 @@ def select(
             n_splits,
             time,
             work,
+            compilation,
         )
         halving.run()
         if not halving.stages:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from likewise._compilation import clock
+from likewise._compilation import thread_clock
 from likewise._progress import LongWork
 from likewise._validation import n_rows, take
 from likewise.selection._families import Family, Settings
@@ -144,12 +144,12 @@ class Split:
         best = max(inner, key=lambda tried: (self.problem.scoring.sign * inner[tried], -tried))
         if before is not None and best == before.place:
             return Trial(inner, best, before.predicted, before.fit_seconds, before.predict_seconds)
-        started = clock()
+        started = thread_clock()
         fitted = self._fitted(family, settings, X_train, y_train)
-        between = clock()
+        between = thread_clock()
         with _threads(family):
             predicted = predict(fitted, X_test, self.problem.scoring, self.problem.classes)
-        ended = clock()
+        ended = thread_clock()
         _advance(work, stop)
         return Trial(inner, best, predicted, between - started, ended - between)
 
