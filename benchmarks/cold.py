@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from benchmarks._frame import THREAD_VARIABLES
+from benchmarks._frame import THREAD_VARIABLES, Result
 from likewise.evaluation import Table
 
 _COMMAND = "from likewise.cli import main; import sys; sys.argv[1:] = '{}'.split(); main()"
@@ -64,7 +65,7 @@ event.register("numba:compile", listener)
 atexit.register(lambda: open(os.environ["COLD_FIGURES"], "w").write(
     json.dumps([listener.count, listener.seconds])))
 """
-_REPEATS = 5
+_FRESH_CACHES, _REPEATS = 3, 5
 
 
 def main(folder: Path) -> None:
@@ -83,18 +84,34 @@ def main(folder: Path) -> None:
         [(name, f"{seconds:.2f}") for name, seconds in imported.items()],
     )
     print(f"\n{table}\n\n{imports}")
-    found = {"compilation": compiled, "imports": imported}
+    found = [
+        *(_entry({"compiled, once": name, "kernels": n}, s) for name, (n, s) in compiled.items()),
+        *(_entry({"started": name}, seconds) for name, seconds in imported.items()),
+    ]
     (folder / "cold.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf8")
     text = f"# cold\n\n{table.to_markdown()}\n\n{imports.to_markdown()}\n"
     (folder / "cold.md").write_text(text, encoding="utf8")
 
 
+def _entry(case: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Return a figure in the form of other benchmarks, for the summary."""
+    result = Result("likewise", [{"seconds": seconds, "peak_mb": 0.0}], None)
+    return {"case": case, "results": [result._asdict()]}
+
+
 def _compilation(statement: str) -> tuple[int, float]:
-    """Return the number of compilations of a statement in a fresh cache, and their CPU seconds."""
-    with tempfile.TemporaryDirectory() as folder:
-        figures = Path(folder, "figures.json")
-        _run(_LISTEN + statement, folder, COLD_FIGURES=str(figures))
-        n, seconds = json.loads(figures.read_text())
+    """Return the number of compilations of a statement in a fresh cache, and their CPU seconds.
+
+    The best of several runs, as for other times.
+    """
+    found = []
+    for _ in range(_FRESH_CACHES):
+        with tempfile.TemporaryDirectory() as folder:
+            figures = Path(folder, "figures.json")
+            _run(_LISTEN + statement, folder, COLD_FIGURES=str(figures))
+            n, seconds = json.loads(figures.read_text())
+            found.append((seconds, n))
+    seconds, n = min(found)
     return n, seconds
 
 

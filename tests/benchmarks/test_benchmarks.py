@@ -48,6 +48,11 @@ def test_the_summary_has_the_ratios_of_every_benchmark_that_was_run(tmp_path):
     (row,) = [line for line in page.read_text(encoding="utf8").splitlines() if "example" in line]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == ["example", "rows 7", "2", "0.25", "other", "4.00", "product"]
+    (tmp_path / "example.json").rename(tmp_path / "another.json")
+    assert run("--folder", str(tmp_path), "--summary", str(page)).returncode == 0
+    lines = page.read_text(encoding="utf8").splitlines()
+    assert row in lines  # of a benchmark that was not run again
+    assert row.replace("example", "another") in lines
 
 
 def test_a_benchmark_compares_with_an_earlier_revision(tmp_path):
