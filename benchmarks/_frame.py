@@ -49,8 +49,8 @@ def run(name: str, folder: Path, repeats: int, base: str | None = None, **option
     module = import_module(f"benchmarks.{name}")
     folder.mkdir(parents=True, exist_ok=True)
     if hasattr(module, "main"):
-        taken = signature(module.main).parameters
-        module.main(folder, **{key: value for key, value in options.items() if key in taken})
+        given, taken = {**options, "base": base}, signature(module.main).parameters
+        module.main(folder, **{key: value for key, value in given.items() if key in taken})
         return
     contenders, roots = module.CONTENDERS, [ROOT]
     if base is not None:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks._frame import THREAD_VARIABLES, Result
+from benchmarks._frame import ROOT, THREAD_VARIABLES, Result, tree_of
 from likewise.evaluation import Table
 
 _COMMAND = "from likewise.cli import main; import sys; sys.argv[1:] = '{}'.split(); main()"
@@ -25,10 +25,7 @@ COMPILED = {  # statement, and the largest acceptable number of seconds
         3.0,
     ),
     "base similarities, small data": (_BASE, 1.0),
-    "warmup": (
-        "from likewise.cli import main; import sys; sys.argv[1:] = ['warmup']; main()",
-        None,
-    ),
+    "warmup": (_COMMAND.format("warmup"), None),
 }
 IMPORTED = {
     "python": "pass",
@@ -68,22 +65,37 @@ atexit.register(lambda: open(os.environ["COLD_FIGURES"], "w").write(
 _FRESH_CACHES, _REPEATS = 3, 5
 
 
-def main(folder: Path) -> None:
-    """Measure, print and write cold.json and cold.md."""
-    compiled = {name: _compilation(statement) for name, (statement, _) in COMPILED.items()}
+def main(folder: Path, base: str | None = None) -> None:
+    """Measure, print and write cold.json and cold.md.
+
+    With `base`, statements that have a limit are also measured at that git revision, and others are
+    left out.
+    """
+    sources = {"CPU seconds": ROOT / "src"}
+    if base is not None:
+        sources[f"CPU seconds, {base}"] = tree_of(base, folder) / "src"
+    figures = {
+        name: _figures(statement, sources)
+        for name, (statement, limit) in COMPILED.items()
+        if base is None or limit is not None
+    }
     rows = [
-        (name, str(n), f"{seconds:.1f}", "" if limit is None else f"{limit:.0f}")
-        for (name, (_, limit)), (n, seconds) in zip(
-            COMPILED.items(), compiled.values(), strict=True
+        (
+            name,
+            str(of_trees[0][0]),
+            *(f"{seconds:.1f}" for _, seconds in of_trees),
+            "" if COMPILED[name][1] is None else f"{COMPILED[name][1]:.0f}",
         )
+        for name, of_trees in figures.items()
     ]
-    table = Table(("compilation, empty cache", "kernels", "CPU seconds", "at most"), rows)
+    table = Table(("compilation, empty cache", "kernels", *sources, "at most"), rows)
     imported = _imports()
     imports = Table(
         ("start, warm cache", "CPU seconds"),
         [(name, f"{seconds:.2f}") for name, seconds in imported.items()],
     )
     print(f"\n{table}\n\n{imports}")
+    compiled = {name: of_trees[0] for name, of_trees in figures.items()}
     found = [
         *(_entry({"compiled, once": name, "kernels": n}, s) for name, (n, s) in compiled.items()),
         *(_entry({"started": name}, seconds) for name, seconds in imported.items()),
@@ -99,20 +111,20 @@ def _entry(case: dict[str, Any], seconds: float) -> dict[str, Any]:
     return {"case": case, "results": [result._asdict()]}
 
 
-def _compilation(statement: str) -> tuple[int, float]:
-    """Return the number of compilations of a statement in a fresh cache, and their CPU seconds.
+def _figures(statement: str, sources: dict[str, Path]) -> list[tuple[int, float]]:
+    """Return the number of compilations in a fresh cache, and their CPU seconds, of each tree.
 
-    The best of several runs, as for other times.
+    The best of several runs, in turn.
     """
-    found = []
+    found: dict[str, list[tuple[float, int]]] = {name: [] for name in sources}
     for _ in range(_FRESH_CACHES):
-        with tempfile.TemporaryDirectory() as folder:
-            figures = Path(folder, "figures.json")
-            _run(_LISTEN + statement, folder, COLD_FIGURES=str(figures))
-            n, seconds = json.loads(figures.read_text())
-            found.append((seconds, n))
-    seconds, n = min(found)
-    return n, seconds
+        for name, source in sources.items():
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder, "figures.json")
+                _run(_LISTEN + statement, folder, source, COLD_FIGURES=str(file))
+                n, seconds = json.loads(file.read_text())
+                found[name].append((seconds, n))
+    return [(n, seconds) for seconds, n in map(min, found.values())]
 
 
 def _imports() -> dict[str, float]:
@@ -125,16 +137,13 @@ def _imports() -> dict[str, float]:
     return best
 
 
-def _run(statement: str, folder: str, **variables: str) -> float:
+def _run(statement: str, folder: str, source: Path = ROOT / "src", **variables: str) -> float:
     """Run a statement in a new process and return its CPU seconds."""
-    source = os.environ.get("PYTHONPATH", "")
     environment = {
         **os.environ,
         **dict.fromkeys(THREAD_VARIABLES, "1"),
         "NUMBA_CACHE_DIR": str(Path(folder, "cache")),
-        "PYTHONPATH": os.pathsep.join(
-            str(Path(part).resolve()) for part in source.split(os.pathsep) if part
-        ),
+        "PYTHONPATH": str(source),
         **variables,
     }
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

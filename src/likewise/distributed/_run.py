@@ -23,8 +23,8 @@ from likewise.learners.online import UpdateRule
 from likewise.similarities import Best, Matches, Similarity
 
 _SECONDS_TO_START = 120  # of worker processes
-# Dask's monitors take a tenth of a core with two workers that wait, and 2 % of the time of a worker
-# for its profiler; with these settings they take a seventieth.
+# Dask's monitors take .10 of a core while two workers wait, and its profiler 2 % of the time of a
+# worker; with these settings, the monitors take .015 of a core.
 _MONITORING = {
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "1s",

@@ -34,7 +34,7 @@ class Family:
     searchable : bool
         Whether it leaves a similarity to search and explain with.
     kernels : tuple of str
-        Compiled loops that it runs on dense rows; they are compiled before the time of a budget.
+        Compiled loops that it runs on dense rows; compiled while cheap families are fitted.
     cheap : bool
         Whether it is finished first, whatever the budget.
     probabilities : bool
