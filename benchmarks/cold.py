@@ -97,8 +97,8 @@ def main(folder: Path, base: str | None = None) -> None:
     print(f"\n{table}\n\n{imports}")
     compiled = {name: of_trees[0] for name, of_trees in figures.items()}
     found = [
-        *(_entry({"compiled, once": name, "kernels": n}, s) for name, (n, s) in compiled.items()),
-        *(_entry({"started": name}, seconds) for name, seconds in imported.items()),
+        *(_entry({"compilation of": name, "kernels": n}, s) for name, (n, s) in compiled.items()),
+        *(_entry({"start of": name}, seconds) for name, seconds in imported.items()),
     ]
     (folder / "cold.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf8")
     text = f"# cold\n\n{table.to_markdown()}\n\n{imports.to_markdown()}\n"
