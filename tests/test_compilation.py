@@ -203,6 +203,7 @@ def test_waiting_for_compilation_can_be_interrupted(monkeypatch):
     with LongWork("comparing") as work, BackgroundCompilation(["a"]) as found:
         work.interrupted = True
         found.wait(work)
+        assert found._thread.is_alive()
         goes_on.set()
         work.interrupted = False
 
