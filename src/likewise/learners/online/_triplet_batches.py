@@ -1,5 +1,6 @@
 """Rows of a block of triplets, in the form that the online kernels take."""
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -95,7 +96,7 @@ class TripletBatches:
 
     def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> np.ndarray:
         """Return a named scratch array, reused between blocks and not initialized."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         if name not in self._scratch or self._scratch[name].size < size:
             self._scratch[name] = aligned_empty((size,), dtype or self.dtype)
         return self._scratch[name][:size].reshape(shape)
@@ -119,7 +120,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     NumPy's arrays may begin anywhere, so that each access of a full vector register is to two
     cache lines.
     """
-    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.empty(n_bytes + _CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % _CACHE_LINE
     return memory[start : start + n_bytes].view(dtype).reshape(shape)
