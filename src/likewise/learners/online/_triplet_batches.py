@@ -48,7 +48,7 @@ class TripletBatches:
     def block_size(self) -> int:
         """Number of triplets in a block."""
         dense = [part.shape[1] for part in (self.queries, self.items) if not is_sparse(part)]
-        return int(np.clip(_ENTRIES_PER_BLOCK // max(dense, default=1), _MIN_ROWS, _MAX_ROWS))
+        return max(_MIN_ROWS, min(_MAX_ROWS, _ENTRIES_PER_BLOCK // max(dense, default=1)))
 
     def query_lists(self, triplets: np.ndarray) -> Lists:
         """Return the nonzero entries of the queries."""
