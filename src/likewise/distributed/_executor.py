@@ -119,7 +119,11 @@ def tree_reduce(
 
 
 def reduce_to_few(
-    executor: Executor, function: Callable[..., Any], parts: list[Handle], *args: Any
+    executor: Executor,
+    function: Callable[..., Any],
+    parts: list[Handle],
+    *args: Any,
+    priority: int = 0,
 ) -> list[Handle]:
     """Combine parts as `tree_reduce` does until at most eight are left.
 
@@ -127,5 +131,5 @@ def reduce_to_few(
     """
     while len(parts) > FAN_IN:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
-        parts = [executor.submit(function, group, *args) for group in groups]
+        parts = [executor.submit(function, group, *args, priority=priority) for group in groups]
     return parts

@@ -14,12 +14,21 @@ from likewise._files import load, save
 from likewise._progress import LongWork
 from likewise.distributed._executor import Executor, Handle
 from likewise.distributed._rows import RowBlocks
-from likewise.distributed._shards import Plan, ShardRows, TripletShards, draw_shard, train_round
+from likewise.distributed._shards import (
+    Plan,
+    ShardResult,
+    ShardRows,
+    TripletShards,
+    draw_shard,
+    submit_round,
+)
 from likewise.exceptions import ClusterLostError
 from likewise.learners.online import DrawnTriplets, Progress, State, Step, UpdateRule
 
 _LOG = logging.getLogger("likewise.distributed")
 _RESTORED = ("state_", "n_triplets_seen_", "n_updates_", "history_")
+# The scheduler keeps the tasks, and so the triplets, of rounds that start where others ended.
+_ROUNDS_IN_CHAIN = 8
 
 
 class Checkpoint(NamedTuple):
@@ -43,6 +52,10 @@ class Round(NamedTuple):
 
 class RoundTrainer:
     """Trains a learner on a cluster, round by round.
+
+    The next round is submitted before the result of the current one is there, and starts from it
+    on the workers. It is sent here while they train. After a few rounds the start is sent anew, so
+    that a loss of all workers costs a few rounds.
 
     Parameters
     ----------
@@ -74,7 +87,7 @@ class RoundTrainer:
         self._n_rounds, self._shard_size = n_rounds, shard_size
         self._checkpoint, self._finished = checkpoint, finished
         self._shared: dict[str, Handle] = {}
-        self._read_ahead: dict[int, list[Handle]] = {}  # shards of the next round
+        self._ahead: dict[int, Handle] = {}  # the result of the next round
 
     def rounds(
         self, triplets: DrawnTriplets | TripletShards, progress: Progress, work: LongWork
@@ -105,15 +118,29 @@ class RoundTrainer:
     ) -> Iterator[Step]:
         """Train one round on the workers."""
         began = perf_counter()
-        n_rounds = current.plan.n_rounds
-        shards = self._shards(triplets, n_seen, current)
+        plan, number, seed = current
+        result = self._ahead.pop(number, None)
+        if result is None:
+            start = self._executor.share(ShardResult.start(state))
+            result = self._submit(start, n_seen, triplets, current)
+        following = number + 1
+        # hard negatives depend on the state after this round
+        if (
+            following < plan.n_rounds
+            and following % _ROUNDS_IN_CHAIN != 0
+            and self._learner.hard_negatives == 0
+        ):
+            n_then = n_seen + plan.start_of(following) - plan.start_of(number)
+            self._ahead[following] = self._submit(
+                result, n_then, triplets, Round(plan, following, seed)
+            )
         try:
-            done = train_round(self._executor, self._rule, state, n_seen, shards, self._rows)
+            done: ShardResult = self._executor.result(result)
         except ClusterLostError as error:
             kept = "the learner." if self._checkpoint is None else f"{self._checkpoint.path}: "
             remedy = "" if self._checkpoint is None else "continue with resume=True."
             raise ClusterLostError(
-                f"{error} {len(self._finished)} of {n_rounds} rounds are finished, and their "
+                f"{error} {len(self._finished)} of {plan.n_rounds} rounds are finished, and their "
                 f"result is in {kept}{remedy}"
             ) from error
         assert done.state is not None
@@ -127,28 +154,32 @@ class RoundTrainer:
         _LOG.info(
             "round %d of %d: %d triplets, loss %.4f, %.1f s",
             len(self._finished),
-            n_rounds,
+            plan.n_rounds,
             done.n_triplets,
             done.loss / max(1, done.n_triplets),
             entry["seconds"],
         )
         yield Step(done.state, done.n_triplets, done.n_updates, done.loss)
 
-    def _shards(
-        self, triplets: DrawnTriplets | TripletShards, n_seen: int, current: Round
-    ) -> list[Handle]:
-        """Return a task for each shard of a round, which draws or reads its triplets.
+    def _submit(
+        self, start: Handle, n_seen: int, triplets: DrawnTriplets | TripletShards, current: Round
+    ) -> Handle:
+        """Return a task for the result of a round; those of earlier rounds go first."""
+        priority = -current.number
+        shards = self._shards(triplets, n_seen, current, priority)
+        return submit_round(self._executor, self._rule, start, n_seen, shards, self._rows, priority)
 
-        Triplets that are not drawn are also read for the next round, while others are merged.
-        """
-        plan, number = current.plan, current.number
-        cuts = plan.shards(number)
+    def _shards(
+        self,
+        triplets: DrawnTriplets | TripletShards,
+        n_seen: int,
+        current: Round,
+        priority: int,
+    ) -> list[Handle]:
+        """Return a task for each shard of a round, which draws or reads its triplets."""
+        cuts = current.plan.shards(current.number)
         if isinstance(triplets, TripletShards):
-            shards = self._read_ahead.pop(number, None) or [triplets.shard(cut) for cut in cuts]
-            if number + 1 < plan.n_rounds:
-                ahead = [triplets.shard(cut, priority=-1) for cut in plan.shards(number + 1)]
-                self._read_ahead = {number + 1: ahead}
-            return shards
+            return [triplets.shard(cut, priority) for cut in cuts]
         if not self._shared or self._learner.hard_negatives > 0:  # with a new ranking
             self._shared["source"] = self._executor.share(triplets.source)
         if "weights" not in self._shared:
@@ -160,6 +191,7 @@ class RoundTrainer:
                 self._shared["weights"],
                 cut.stop - cut.start,
                 [current.seed, n_seen, shard],
+                priority=priority,
             )
             for shard, cut in enumerate(cuts)
         ]

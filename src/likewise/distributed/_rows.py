@@ -84,10 +84,12 @@ class RowBlocks:
         """Return all rows as an argument of a task."""
         return self.part(slice(0, len(self))) if self.random_access else self.parts()
 
-    def select(self, needed: Handle, which: int) -> list[Handle]:
+    def select(self, needed: Handle, which: int, priority: int = 0) -> list[Handle]:
         """Return only the rows that a task needs, as an argument: see `needed_rows`."""
         return [
-            self._executor.submit(select_rows, part, self.name, needed, which, block)
+            self._executor.submit(
+                select_rows, part, self.name, needed, which, block, priority=priority
+            )
             for part, block in zip(self.parts(), self.blocks, strict=True)
         ]
 

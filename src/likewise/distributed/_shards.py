@@ -114,7 +114,8 @@ class TripletShards:
         self._sizes: tuple[int, int] | None = (len(queries), len(items))
         self._executor = executor
         if isinstance(self._source, MemoryRows):
-            self._source = MemoryRows(check_triplets(self._source.rows, queries, items))
+            checked = check_triplets(self._source.rows, queries, items)
+            self._source = MemoryRows(checked.astype(_smallest_type(*self._sizes), copy=False))
             self._sizes = None  # nothing left to check
             return
         if self._source.shape[1] != 3:
@@ -173,13 +174,20 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
     return triplets, weights
 
 
+def _smallest_type(n_queries: int, n_items: int) -> type[np.signedinteger[Any]]:
+    """Return the type of row numbers that are sent to workers: half the bytes where they fit."""
+    return np.int32 if max(n_queries, n_items) <= np.iinfo(np.int32).max else np.int64
+
+
 def read_shard(part: Any, weight_part: Any, sizes: tuple[int, int] | None) -> Weighted:
     """Return the triplets and weights of a shard.
 
     Triplets are checked against the numbers of queries and items, unless these are None.
     """
     triplets = load(part)
-    if sizes is not None:
+    if sizes is None:
+        triplets = triplets.astype(np.int64, copy=False)
+    else:
         n_queries, n_items = sizes
         triplets = check_triplets(triplets, range(n_queries), range(n_items))
     weights = None if weight_part is None else np.ravel(load(weight_part))
@@ -211,7 +219,7 @@ class ShardResult:
     learning, merging : float
         Seconds that workers spent on each, summed.
     state : State or None
-        After the round, once all shards are merged.
+        At the start of a round, or after it, once all shards are merged.
     """
 
     evidence: Evidence
@@ -221,6 +229,11 @@ class ShardResult:
     learning: float
     merging: float = 0.0
     state: State | None = None
+
+    @classmethod
+    def start(cls, state: State) -> "ShardResult":
+        """Return a result of no triplets, from which a round starts."""
+        return cls((), 0, 0, 0.0, 0.0, state=state)
 
 
 class ShardRows:
@@ -234,13 +247,14 @@ class ShardRows:
         self._sides = queries, items
         self._executor = executor
 
-    def of(self, shard: Handle) -> tuple[Any, Any, Any]:
+    def of(self, shard: Handle, priority: int) -> tuple[Any, Any, Any]:
         """Return the rows as `train_shard` takes them, and their row numbers."""
         queries, items = self._sides
         if queries.random_access and items.random_access:
             return queries.all(), items.all(), None
-        needed = self._executor.submit(needed_rows, shard)
-        return queries.select(needed, 0), items.select(needed, 1), needed
+        needed = self._executor.submit(needed_rows, shard, priority=priority)
+        sides = (side.select(needed, n, priority) for n, side in enumerate(self._sides))
+        return *sides, needed
 
 
 def needed_rows(shard: Weighted) -> tuple[np.ndarray, np.ndarray]:
@@ -249,34 +263,30 @@ def needed_rows(shard: Weighted) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(triplets[:, 0]), np.unique(triplets[:, 1:])
 
 
-def train_round(
+def submit_round(
     executor: Executor,
     rule: UpdateRule,
-    state: State,
+    start: Handle,
     n_seen: int,
     shards: list[Handle],
     rows: ShardRows,
-) -> ShardResult:
-    """Train one round from `state`, and return its result.
-
-    The start is sent anew in every round: a lost worker costs at most the round.
-    """
-    start: Handle = executor.share(state)
+    priority: int,
+) -> Handle:
+    """Return a task for the result of a round that starts from the state of another result."""
     alone = len(shards) == 1
-    parts = [
-        executor.submit(train_shard, rule, start, n_seen, shard, *rows.of(shard), alone)
-        for shard in shards
-    ]
-    if not alone:
-        few = reduce_to_few(executor, add_results, parts)
-        parts = [executor.submit(merge_shards, few, start, len(shards))]
-    result: ShardResult = executor.result(parts[0])
-    return result
+    parts = []
+    for shard in shards:
+        task = train_shard, rule, start, n_seen, shard, *rows.of(shard, priority), alone
+        parts.append(executor.submit(*task, priority=priority))
+    if alone:
+        return parts[0]
+    few = reduce_to_few(executor, add_results, parts, priority=priority)
+    return executor.submit(merge_shards, few, start, len(shards), priority=priority)
 
 
 def train_shard(
     rule: UpdateRule,
-    start: State,
+    start: ShardResult,
     n_seen: int,
     shard: Weighted,
     queries: Any,
@@ -284,12 +294,12 @@ def train_shard(
     needed: tuple[np.ndarray, np.ndarray] | None,
     alone: bool,
 ) -> ShardResult:
-    """Apply the triplets of a shard to a copy of `start`.
+    """Apply the triplets of a shard to a copy of the state of `start`.
 
     Parameters
     ----------
     rule : UpdateRule
-    start : State, which is not changed
+    start : ShardResult, whose state is not changed
     n_seen : int, triplets that the start has seen
     shard : triplets and weights
     queries, items : all rows, or those that are needed, as they were selected from blocks
@@ -309,7 +319,8 @@ def train_shard(
                 np.searchsorted(needed[1], triplets[:, 1:]),
             ]
         )
-    state, n_updates, loss = copy_state(start), 0, 0.0
+    assert start.state is not None
+    state, n_updates, loss = copy_state(start.state), 0, 0.0
     batches = TripletBatches(Q, P, unit=rule.normalize, dtype=rule.dtype)
     with LongWork("learning", total=len(triplets), unit="triplets") as work:
         blocks = weighted_blocks((triplets, weights), _TRIPLETS_IN_BLOCK)
@@ -317,7 +328,7 @@ def train_shard(
             n_updates += step.n_updates
             loss += step.loss
     learned = perf_counter()
-    evidence = () if alone else state.evidence_since(start, n_updates)
+    evidence = () if alone else state.evidence_since(start.state, n_updates)
     seconds = learned - began, perf_counter() - learned
     return ShardResult(evidence, len(triplets), n_updates, loss, *seconds, state if alone else None)
 
@@ -336,7 +347,7 @@ def add_results(parts: list[ShardResult]) -> ShardResult:
     )
 
 
-def merge_shards(parts: list[ShardResult], start: State, n_shards: int) -> ShardResult:
+def merge_shards(parts: list[ShardResult], start: ShardResult, n_shards: int) -> ShardResult:
     """Return the result of a round: the merged state instead of the evidence.
 
     The sum of the precisions would make later rounds hardly move, and the averaged change of W is
@@ -345,6 +356,7 @@ def merge_shards(parts: list[ShardResult], start: State, n_shards: int) -> Shard
     total = add_results(parts)
     began = perf_counter()
     step = min(_MAX_STEP, n_shards**0.5)
-    state = start.with_evidence(total.evidence, step, 1 / n_shards)
+    assert start.state is not None
+    state = start.state.with_evidence(total.evidence, step, 1 / n_shards)
     merging = total.merging + perf_counter() - began
     return replace(total, evidence=(), merging=merging, state=state)
