@@ -8,6 +8,6 @@ def started(n_workers: int, **options: Any) -> Any:
     from distributed import Client
     from likewise.distributed._run import local_cluster, wait_for_workers
 
-    client = Client(local_cluster(n_workers, **options))
+    client = Client(local_cluster(n_workers, **options), direct_to_workers=True)
     wait_for_workers(client, n_workers)
     return client

@@ -312,6 +312,7 @@ def test_an_address_works_like_a_client(client, digits, triplets):
     with run_on(client.scheduler.address, rounds=1, shard_size=3000) as run:
         found = lw.OASIS().fit_triplets(triplets, digits[0])
         assert run.client is not client
+        assert not run.client.direct_to_workers  # which may be out of reach
     assert found.n_triplets_seen_ == 6000
     assert client.status == "running"
 
@@ -321,6 +322,7 @@ def test_a_number_starts_so_many_processes(digits, monkeypatch):
     expected = lw.as_similarity("cosine").neighbors(digits[0], digits[0], 3)
     with run_on(1) as run:
         assert len(run.client.nthreads()) == 1
+        assert run.client.direct_to_workers  # results do not pass through the scheduler
         # Workers that return memory at once clear the pages of every array anew.
         assert set(run.client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_").values()) == {None}
         found = lw.as_similarity("cosine").neighbors(digits[0], digits[0], 3)

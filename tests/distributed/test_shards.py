@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from tests.distributed.inline import run_inline
+from tests.distributed.inline import InlineExecutor, run_inline
 
 import likewise as lw
-from likewise.distributed import run_on
+from likewise._execution import use_backend
+from likewise.distributed import _shards, run_on
+from likewise.distributed._rows import RowBlocks
+from likewise.distributed._run import ClusterRun
 from likewise.distributed._shards import Plan
+from likewise.distributed._start import Start
 
 KINDS = {
     "diagonal": (lw.AROMA, {}),
@@ -94,6 +98,69 @@ def test_a_round_takes_a_longer_step_than_a_merge_and_a_mean_precision(
     elif hasattr(found.state_, "Lambda"):
         gain = np.linalg.inv(merged.state_.Lambda) - start
         assert_allclose(np.linalg.inv(found.state_.Lambda), start + gain / 2, atol=1e-9)
+
+
+class _RecordingExecutor(InlineExecutor):
+    """Records the priority of each shard, and "result" where that of a round is waited for."""
+
+    def __init__(self):
+        self.events, self.shared = [], []
+
+    def submit(self, function, *args, priority=0):
+        if function is _shards.train_shard:
+            self.events.append(priority)
+        return super().submit(function, *args, priority=priority)
+
+    def share(self, value):
+        self.shared.append(value)
+        return super().share(value)
+
+    def result(self, handle):
+        value = super().result(handle)
+        if isinstance(value, _shards.ShardResult):
+            self.events.append("result")
+        return value
+
+
+def test_a_round_is_submitted_before_the_result_of_the_one_before_is_waited_for(digits, triplets):
+    executor = _RecordingExecutor()
+    with use_backend(ClusterRun(executor, 3, 1000)):
+        lw.AROMA().fit_triplets(triplets, digits[0])
+    expected = [0, 0, -1, -1, "result", -2, -2, "result", "result"]  # priorities: the first first
+    assert executor.events == expected
+    assert sum(isinstance(value, Start) for value in executor.shared) == 1
+
+
+def test_after_eight_rounds_the_start_is_sent_anew(digits, triplets):
+    executor = _RecordingExecutor()
+    with use_backend(ClusterRun(executor, 10, 300)):
+        found = lw.AROMA().fit_triplets(triplets, digits[0])
+    eighth = executor.events.index(-7)
+    assert executor.events[eighth:] == [-7, -7, *["result"] * 2, -8, -8, -9, -9, *["result"] * 2]
+    assert sum(isinstance(value, Start) for value in executor.shared) == 2
+    assert found.n_triplets_seen_ == 6000
+
+
+def test_rounds_with_hard_negatives_wait_for_the_state_that_ranks_them(digits):
+    X, y = digits
+    executor = _RecordingExecutor()
+    relevance = (y[:90, None] == y[None, 90:]).astype(float)
+    learner = lw.AROMA(n_triplets=900, hard_negatives=0.5, early_stopping=False, random_state=0)
+    with use_backend(ClusterRun(executor, 3, 150)):
+        learner.fit_relevance(relevance, X[:90], X[90:])
+    assert executor.events == [0, 0, "result", -1, -1, "result", -2, -2, "result"]
+
+
+def test_triplets_are_sent_in_the_smallest_type(digits, triplets):
+    X, _ = digits
+    executor = InlineExecutor()
+    rows = RowBlocks(X, "X", executor)
+    shards = _shards.TripletShards(triplets, rows, rows, None, executor)
+    part, *_ = shards._arguments(slice(0, 100))
+    assert part.dtype == np.uint16
+    read = executor.result(shards.shard(slice(0, 100)))[0]
+    assert read.dtype == np.int64
+    assert_array_equal(read, triplets[:100])
 
 
 def test_the_number_of_workers_does_not_change_the_result(client, kind, digits, triplets):

@@ -22,6 +22,7 @@ from likewise.distributed._shards import (
     draw_shard,
     submit_round,
 )
+from likewise.distributed._start import Start
 from likewise.exceptions import ClusterLostError
 from likewise.learners.online import DrawnTriplets, Progress, State, Step, UpdateRule
 
@@ -121,7 +122,7 @@ class RoundTrainer:
         plan, number, seed = current
         result = self._ahead.pop(number, None)
         if result is None:
-            start = self._executor.share(ShardResult.start(state))
+            start = self._executor.share(Start(state))
             result = self._submit(start, n_seen, triplets, current)
         following = number + 1
         # hard negatives depend on the state after this round

@@ -118,7 +118,10 @@ def _connect(client: Any) -> Iterator[Any]:
                 f"of worker processes, but {client!r} was given."
             )
         try:
-            opened = distributed.Client(os.fspath(client), set_as_default=False)
+            # Results of workers on this machine need not pass through the scheduler.
+            opened = distributed.Client(
+                os.fspath(client), set_as_default=False, direct_to_workers=n_workers > 0 or None
+            )
         except (OSError, ValueError) as error:
             raise ClusterLostError(f"there is no scheduler at {client}: {error}") from error
         stack.enter_context(opened)

@@ -20,6 +20,7 @@ from likewise.distributed._executor import Executor, Handle, map_tasks, reduce_t
 from likewise.distributed._parquet import ParquetRows
 from likewise.distributed._rows import RowBlocks, stack_selected
 from likewise.distributed._sources import MemoryRows, Source, as_source, load, load_rows
+from likewise.distributed._start import Start
 from likewise.learners.online import (
     DrawnTriplets,
     Evidence,
@@ -115,7 +116,8 @@ class TripletShards:
         self._executor = executor
         if isinstance(self._source, MemoryRows):
             checked = check_triplets(self._source.rows, queries, items)
-            self._source = MemoryRows(checked.astype(_smallest_type(*self._sizes), copy=False))
+            smallest = np.min_scalar_type(max(self._sizes))  # a quarter of the bytes to send
+            self._source = MemoryRows(checked.astype(smallest))
             self._sizes = None  # nothing left to check
             return
         if self._source.shape[1] != 3:
@@ -174,11 +176,6 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
     return triplets, weights
 
 
-def _smallest_type(n_queries: int, n_items: int) -> type[np.signedinteger[Any]]:
-    """Return the type of row numbers that are sent to workers: half the bytes where they fit."""
-    return np.int32 if max(n_queries, n_items) <= np.iinfo(np.int32).max else np.int64
-
-
 def read_shard(part: Any, weight_part: Any, sizes: tuple[int, int] | None) -> Weighted:
     """Return the triplets and weights of a shard.
 
@@ -219,7 +216,7 @@ class ShardResult:
     learning, merging : float
         Seconds that workers spent on each, summed.
     state : State or None
-        At the start of a round, or after it, once all shards are merged.
+        After the round, once all shards are merged.
     """
 
     evidence: Evidence
@@ -229,11 +226,6 @@ class ShardResult:
     learning: float
     merging: float = 0.0
     state: State | None = None
-
-    @classmethod
-    def start(cls, state: State) -> "ShardResult":
-        """Return a result of no triplets, from which a round starts."""
-        return cls((), 0, 0, 0.0, 0.0, state=state)
 
 
 class ShardRows:
@@ -272,7 +264,7 @@ def submit_round(
     rows: ShardRows,
     priority: int,
 ) -> Handle:
-    """Return a task for the result of a round that starts from the state of another result."""
+    """Return a task for the result of a round from a `Start` or the result of the round before."""
     alone = len(shards) == 1
     parts = []
     for shard in shards:
@@ -286,7 +278,7 @@ def submit_round(
 
 def train_shard(
     rule: UpdateRule,
-    start: ShardResult,
+    start: Start | ShardResult,
     n_seen: int,
     shard: Weighted,
     queries: Any,
@@ -294,12 +286,12 @@ def train_shard(
     needed: tuple[np.ndarray, np.ndarray] | None,
     alone: bool,
 ) -> ShardResult:
-    """Apply the triplets of a shard to a copy of the state of `start`.
+    """Apply the triplets of a shard to a copy of the start's state.
 
     Parameters
     ----------
     rule : UpdateRule
-    start : ShardResult, whose state is not changed
+    start : Start or ShardResult, whose state is not changed
     n_seen : int, triplets that the start has seen
     shard : triplets and weights
     queries, items : all rows, or those that are needed, as they were selected from blocks
@@ -319,8 +311,9 @@ def train_shard(
                 np.searchsorted(needed[1], triplets[:, 1:]),
             ]
         )
-    assert start.state is not None
-    state, n_updates, loss = copy_state(start.state), 0, 0.0
+    before = start.state
+    assert before is not None
+    state, n_updates, loss = copy_state(before), 0, 0.0
     batches = TripletBatches(Q, P, unit=rule.normalize, dtype=rule.dtype)
     with LongWork("learning", total=len(triplets), unit="triplets") as work:
         blocks = weighted_blocks((triplets, weights), _TRIPLETS_IN_BLOCK)
@@ -328,7 +321,7 @@ def train_shard(
             n_updates += step.n_updates
             loss += step.loss
     learned = perf_counter()
-    evidence = () if alone else state.evidence_since(start.state, n_updates)
+    evidence = () if alone else state.evidence_since(before, n_updates)
     seconds = learned - began, perf_counter() - learned
     return ShardResult(evidence, len(triplets), n_updates, loss, *seconds, state if alone else None)
 
@@ -347,7 +340,9 @@ def add_results(parts: list[ShardResult]) -> ShardResult:
     )
 
 
-def merge_shards(parts: list[ShardResult], start: ShardResult, n_shards: int) -> ShardResult:
+def merge_shards(
+    parts: list[ShardResult], start: Start | ShardResult, n_shards: int
+) -> ShardResult:
     """Return the result of a round: the merged state instead of the evidence.
 
     The sum of the precisions would make later rounds hardly move, and the averaged change of W is
@@ -356,7 +351,8 @@ def merge_shards(parts: list[ShardResult], start: ShardResult, n_shards: int) ->
     total = add_results(parts)
     began = perf_counter()
     step = min(_MAX_STEP, n_shards**0.5)
-    assert start.state is not None
-    state = start.state.with_evidence(total.evidence, step, 1 / n_shards)
+    before = start.state
+    assert before is not None
+    state = before.with_evidence(total.evidence, step, 1 / n_shards)
     merging = total.merging + perf_counter() - began
     return replace(total, evidence=(), merging=merging, state=state)

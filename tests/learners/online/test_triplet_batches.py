@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from likewise.learners.online._beliefs import DiagonalState, prepare_arrays
+from likewise.learners.online._beliefs import DiagonalState, copy_state, prepare_arrays
+from likewise.learners.online._covariances import FactoredState
 from likewise.learners.online._triplet_batches import aligned_empty, is_aligned
 
 
@@ -36,3 +37,16 @@ def test_a_state_is_copied_only_where_it_must_be():
     prepare_arrays(state)
     assert state.W is prepared[0]
     assert state.S is prepared[1]
+
+
+def test_a_copied_state_is_deep_and_aligned():
+    shifted = aligned_empty((1 + 25,), np.float32)[1:].reshape(5, 5)
+    shifted[:] = np.eye(5)
+    state = FactoredState.fresh(shifted)
+    copied = copy_state(state)
+    for name, array in vars(copied).items():
+        assert array is not getattr(state, name)
+        if isinstance(array, np.ndarray):
+            assert_array_equal(array, getattr(state, name))
+            assert is_aligned(array)
+            assert not np.shares_memory(array, getattr(state, name))

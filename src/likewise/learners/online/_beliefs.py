@@ -80,8 +80,9 @@ def sum_evidence(parts: Iterable[Evidence]) -> Evidence:
 
 
 def copy_state(state: AnyState) -> AnyState:
-    """Return a deep copy of a state."""
-    return copy.deepcopy(state)
+    """Return a deep copy of a state, with aligned arrays."""
+    arrays = [getattr(state, field.name) for field in fields(state)]  # type: ignore[arg-type]
+    return copy.deepcopy(state, {id(array): _aligned_copy(array) for array in arrays})
 
 
 def prepare_arrays(state: State) -> None:
@@ -89,9 +90,13 @@ def prepare_arrays(state: State) -> None:
     for field in fields(state):  # type: ignore[arg-type]
         array = getattr(state, field.name)
         if not array.flags.writeable or not is_aligned(array):
-            copied = aligned_empty(array.shape, array.dtype)
-            copied[...] = array
-            setattr(state, field.name, copied)
+            setattr(state, field.name, _aligned_copy(array))
+
+
+def _aligned_copy(array: np.ndarray) -> np.ndarray:
+    copied = aligned_empty(array.shape, array.dtype)
+    copied[...] = array
+    return copied
 
 
 def check_arrays(**arrays: tuple[Any, tuple[int, ...] | None]) -> None:
