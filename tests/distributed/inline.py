@@ -19,6 +19,9 @@ class InlineExecutor:
     def submit(self, function, *args, priority=0):
         return _Result(function(*map(_resolve, args)))
 
+    def spread(self, function, *args, priority=0):
+        return self.submit(function, *args, priority=priority)
+
     def submit_to_all(self, function, *args):
         return [self.submit(function, *args) for _ in range(self.n_workers)]
 

@@ -31,6 +31,7 @@ class Executor:
     def __init__(self, client: Any) -> None:
         self.client = client
         self._address = client.scheduler.address
+        self._n_spread = 0
 
     @property
     def n_workers(self) -> int:
@@ -43,6 +44,20 @@ class Executor:
         Of the tasks that could start, those of the highest priority are the first.
         """
         return self._submit(function, *args, priority=priority)
+
+    def spread(self, function: Callable[..., Any], *args: Any, priority: int = 0) -> Handle:
+        """Schedule a call as `submit` does, on the workers in turn.
+
+        The scheduler considers only workers that hold an argument: tasks that share one would all
+        be given to the same worker, and others would have to steal them.
+        """
+        slots = [address for address, n in self.client.nthreads().items() for _ in range(n)]
+        if not slots:  # lost: the first that is there again takes it
+            return self.submit(function, *args, priority=priority)
+        worker = slots[self._n_spread % len(slots)]
+        self._n_spread += 1
+        placement = {"workers": [worker], "allow_other_workers": True}
+        return self._submit(function, *args, priority=priority, **placement)
 
     def submit_to_all(self, function: Callable[..., Any], *args: Any) -> list[Handle]:
         """Schedule a call on each worker, or on another one if it is lost; one handle per thread.
@@ -102,7 +117,7 @@ def map_tasks(
     """Yield the result of each task, in order; only a few are in progress at a time."""
     pending: deque[Handle] = deque()
     for args in tasks:
-        pending.append(executor.submit(function, *args))
+        pending.append(executor.spread(function, *args))
         if len(pending) > TASKS_PER_WORKER * executor.n_workers:
             yield executor.result(pending.popleft())
     while pending:

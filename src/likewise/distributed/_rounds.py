@@ -186,7 +186,7 @@ class RoundTrainer:
         if "weights" not in self._shared:
             self._shared["weights"] = self._executor.share(triplets.query_weights)
         return [
-            self._executor.submit(
+            self._executor.spread(
                 draw_shard,
                 self._shared["source"],
                 self._shared["weights"],

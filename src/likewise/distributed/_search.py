@@ -59,7 +59,7 @@ def search(
         own = block.start if exclude_self else None
         query_part = queries.part(block)
         parts = [
-            executor.submit(search_part, shared, query_part, items.part(p), k, p.start, own)
+            executor.spread(search_part, shared, query_part, items.part(p), k, p.start, own)
             for p in pieces
         ]
         best = tree_reduce(executor, combine_parts, parts, k)

@@ -1,0 +1,33 @@
+"""Tasks on workers: where they run."""
+
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from likewise.distributed._executor import Executor
+
+pytest.importorskip("distributed", reason="needs the extra dask")
+
+
+def test_tasks_are_spread_though_one_worker_holds_their_argument(client):
+    executor = Executor(client)
+    shared = executor.share(np.zeros(1_000_000))
+    assert executor.result(executor.submit(len, shared)) == 1_000_000
+    tasks = [executor.spread(lambda _: os.getpid(), shared) for _ in range(6)]
+    ran = Counter(executor.result(task) for task in tasks)
+    assert ran == dict.fromkeys(client.run(os.getpid).values(), 3)
+
+
+def test_a_task_waits_for_a_worker_where_all_are_lost():
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        executor = Executor(client)
+        task = executor.spread(abs, -3)
+        cluster.scale(1)
+        assert executor.result(task) == 3
