@@ -46,7 +46,7 @@ from likewise.supervision import (
 _TRIPLETS_IN_BLOCK = 1024
 _TRIPLETS_IN_CHECK = 1_000_000
 # Few rounds cost quality where shards are many: two are enough for two shards, four for eight and
-# ten for 64. A round costs a tenth of a second of transfers, and waits for the slowest worker.
+# ten for 64. A round costs hundredths of a second of transfers, and waits for the slowest.
 _ROUNDS_BY_ROOT, _MAX_SHARD_SIZE = 1.25, 250_000
 _MIN_CHECKS = 4  # rounds where held-out queries are scored after each
 _MAX_STEP = 2.0  # times the averaged change; best of 1, 2 and 3 with 8 and with 64 shards
