@@ -198,3 +198,18 @@ def test_queries_and_items_are_counted_apart():
 def test_what_cannot_be_triplets_is_refused(triplets, error, message):
     with pytest.raises(error, match=message):
         check_triplets(triplets, FOUR_ROWS, FOUR_ROWS)
+
+
+@pytest.mark.parametrize("form", ["read-only", "fortran", "strided"])
+def test_kernels_get_triplets_in_one_layout(form):
+    """Kernels are compiled anew for arrays that are read-only or laid out in another way."""
+    given = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
+    if form == "read-only":
+        given.flags.writeable = False
+    given = {"fortran": np.asfortranarray(given), "strided": given[::2]}.get(form, given)
+    rows = np.eye(3)
+    found = check_triplets(given, rows, rows)
+    assert found.flags.c_contiguous
+    assert found.flags.writeable
+    assert not np.shares_memory(found, given)
+    assert_array_equal(found, given)

@@ -116,7 +116,7 @@ class TripletShards:
         self._executor = executor
         if isinstance(self._source, MemoryRows):
             checked = check_triplets(self._source.rows, queries, items)
-            smallest = np.min_scalar_type(max(self._sizes))  # a quarter of the bytes to send
+            smallest = np.min_scalar_type(max(self._sizes))  # fewer bytes to send
             self._source = MemoryRows(checked.astype(smallest))
             self._sizes = None  # nothing left to check
             return

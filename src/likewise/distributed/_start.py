@@ -8,7 +8,7 @@ import numpy as np
 
 from likewise.learners.online import State
 
-_EXCEPTIONS = 1 / 16  # of the entries, above which an array is sent whole
+_MAX_OTHERS = 1 / 16  # of the entries; with more of them, an array is sent whole
 
 
 class CompactArray(NamedTuple):
@@ -47,7 +47,7 @@ def compact(array: np.ndarray) -> np.ndarray | CompactArray:
         return array
     value = array.flat[1]  # beside the diagonal
     places = np.flatnonzero(array != value)
-    if len(places) > _EXCEPTIONS * array.size:
+    if len(places) > _MAX_OTHERS * array.size:
         return array
     return CompactArray(array.shape, value, places, array.ravel()[places])
 

@@ -62,7 +62,7 @@ def check_row_numbers(
         raise ValueError(f"{name} has no rows; at least one is needed.")
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold whole row numbers, but {array.dtype} was given.")
-    numbers = array.astype(np.int64, copy=False)
+    numbers = array.astype(np.int64, order="C")  # kernels compile anew for other arrays
     sizes = n_rows(queries), n_rows(items)
     if numbers.view(np.uint64).max() < min(sizes):  # negative numbers are large without a sign
         return numbers
