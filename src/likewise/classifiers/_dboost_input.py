@@ -80,8 +80,8 @@ def check_rows(model: Any, X: Any, base: Similarity, *, reset: bool = False) -> 
         return X
     if base.takes == "rows":
         return validate_data(model, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
-    # prediction reads only some columns of a matrix, and checks them then
-    return validate_data(model, X, dtype=FLOATS, reset=reset, ensure_all_finite=reset)
+    # the similarity checks the values of a matrix: for prediction, only those of some columns
+    return validate_data(model, X, dtype=FLOATS, reset=reset, ensure_all_finite=False)
 
 
 def validation_splits(model: Any, labels: np.ndarray) -> list[Split]:

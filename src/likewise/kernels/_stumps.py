@@ -81,15 +81,18 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
             for c in range(n_labels):
                 total[b, c] = positive[b, c] = 0.0
         scale = _bin_scale(low, high, n_bins)
-        # three short loops are faster than one
         for i in range(n):
             bins[i] = np.int32((gaps[i] - low) * scale)
-        for i in range(n):
-            bin_total, own_weights = total[bins[i]], weights[i]
-            for c in range(n_labels):
-                bin_total[c] += own_weights[c]
-        for i in range(n):
-            if targets[i] >= 0:
+        if n_labels == 1:
+            for i in range(n):
+                total[bins[i], 0] += weights[i, 0]
+                positive[bins[i], 0] += own[i]
+        else:  # here two short loops are faster than one
+            for i in range(n):
+                bin_total, own_weights = total[bins[i]], weights[i]
+                for c in range(n_labels):
+                    bin_total[c] += own_weights[c]
+            for i in range(n):  # nothing is added without a target, to the last label
                 positive[bins[i], targets[i]] += own[i]
         best = np.inf
         for b in range(n_bins - 1):
