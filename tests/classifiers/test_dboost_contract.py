@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.contracts.sample_weights import weight_is_not_repetition
 
 import likewise as lw
-from likewise import kernels
+from likewise.classifiers import _boosting
 from likewise.exceptions import InterruptedWarning
 
 WORDS = ["Ivanov", "Petrov", "Smirnov", "Sokolov", "Popov", "Rossi", "Russo", "Bianchi", "Ricci"]
@@ -307,7 +307,7 @@ def test_progress_is_shown_when_asked(rows, capfd):
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_ctrl_c_keeps_the_rounds_so_far(rows, early_stopping, interrupt_at):
-    interrupt_at(7, "reweigh", kernels)
+    interrupt_at(7, "reweigh", _boosting)
     clf = lw.DBoost(n_rounds=50, early_stopping=early_stopping, random_state=0)
     with pytest.warns(InterruptedWarning, match="fitting DBoost was interrupted after 7 of"):
         clf.fit(*rows)

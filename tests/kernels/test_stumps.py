@@ -9,7 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.oracles import dboost as oracle
 
 from likewise import kernels
-from likewise.classifiers._boosting import leaf_weights
+from likewise.classifiers._boosting import (
+    histogram_threshold,
+    leaf_weights,
+    predicted_classes,
+    reweigh,
+)
 
 DISTANCES = (0.0, 0.25, 1.0, 3.0, 7.5)  # sums and halves of them are exact: ties abound
 
@@ -37,13 +42,14 @@ def summed(labels, n_classes, weights):
 
 
 def histogram_search(columns, pairs, rows, targets, weights, own, whole, n_bins):
-    """Return the minimum Z of each pair, and the last bin below it."""
-    z, cuts = np.empty(len(pairs[0])), np.empty(len(pairs[0]), np.int64)
+    """Return the minimum Z of each pair, the last bin below it, and the scale of the bins."""
+    n_pairs = len(pairs[0])
+    z, cuts, scales = np.empty(n_pairs), np.empty(n_pairs, np.int64), np.empty((n_pairs, 2))
     scratch = np.empty(len(rows)), np.empty(len(rows), np.int32)
     sums = np.empty((2, n_bins, weights.shape[1]))
     given = columns, *pairs, rows, targets, weights, own, whole
-    kernels.search_histogram(*given, *scratch, sums, z, cuts)
-    return z, cuts
+    kernels.search_histogram(*given, *scratch, sums, z, cuts, scales)
+    return z, cuts, scales
 
 
 @given(problem=problems(), extra=st.integers(1, 3))
@@ -57,7 +63,7 @@ def test_labels_without_weight_change_no_search(problem, extra):
         given = columns, *pairs, rows, targets, wide, own
         exact, zero, thresholds = np.empty((3, 3))
         kernels.search_exact(*given, padded, exact, thresholds)
-        histogram, _ = histogram_search(columns, pairs, rows, targets, wide, own, padded, 5)
+        histogram, *_ = histogram_search(columns, pairs, rows, targets, wide, own, padded, 5)
         kernels.search_zero(*given, zero)
         found.append([exact, histogram, zero])
     assert_allclose(found[0], found[1], atol=1e-12)
@@ -80,12 +86,11 @@ def test_exact_search_finds_the_best_of_all_thresholds(problem):
 def test_histogram_search_finds_the_best_border(n_bins, problem):
     columns, pairs, rows, labels, n_classes, weights = problem
     targets, own, whole, Y = summed(labels, n_classes, weights)
-    z, cuts = histogram_search(columns, pairs, rows, targets, weights, own, whole, n_bins)
+    z, cuts, scales = histogram_search(columns, pairs, rows, targets, weights, own, whole, n_bins)
     for m, (first, second) in enumerate(pairs.T):
         f = columns[first, rows] - columns[second, rows]
         assert_allclose(z[m], oracle.best_histogram(f, Y, weights, n_bins), atol=1e-7)
-        split = first, second, rows, n_bins, cuts[m], np.empty(len(rows))
-        v = kernels.histogram_threshold(columns, *split)
+        v = histogram_threshold(f, cuts[m], *scales[m])
         assert_allclose(oracle.normaliser(f > v, Y, weights), z[m], atol=1e-7)
 
 
@@ -98,6 +103,17 @@ def test_zero_search_compares_the_two_distances(problem):
     for m, (first, second) in enumerate(pairs.T):
         expected = oracle.normaliser(columns[first, rows] > columns[second, rows], Y, weights)
         assert_allclose(z[m], expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("values", [[0.0, 1e-310, 5e-310], [-1.7e308, 0.0, 1.7e308]])
+def test_a_histogram_of_a_range_that_is_no_normal_number_splits_nothing(values):
+    columns = np.array([values, [0.0, 0.0, 0.0]])
+    pairs, rows, targets = np.array([[0], [1]]), np.arange(3), np.array([0, -1, -1])
+    weights, own, whole = np.ones((3, 1)), np.array([1.0, 0, 0]), np.array([[1.0], [3.0]])
+    z, cuts, scales = histogram_search(columns, pairs, rows, targets, weights, own, whole, 128)
+    assert cuts[0] == -1
+    assert_allclose(z[0], 2 * np.sqrt(2))
+    assert not (columns[0] > histogram_threshold(columns[0], cuts[0], *scales[0])).any()
 
 
 @pytest.mark.parametrize("search", ["exact", "histogram"])
@@ -113,8 +129,8 @@ def test_the_threshold_leaves_the_values_it_parts_on_their_sides(search):
         assert thresholds[0] == 1.0
         assert z[0] == 0.0
     else:
-        _, cuts = histogram_search(values, pairs, rows, targets, weights, own, whole, 128)
-        v = kernels.histogram_threshold(values, 0, 1, rows, 128, cuts[0], np.empty(3))
+        _, cuts, scales = histogram_search(values, pairs, rows, targets, weights, own, whole, 128)
+        v = histogram_threshold(values[0] - values[1], cuts[0], *scales[0])
         assert values[0, 1] <= v < 2.0
 
 
@@ -128,18 +144,19 @@ def test_weights_are_multiplied_and_scaled(problem, smoothing):
     h = np.log((positive + smoothing) / (total - positive + smoothing)) / 2
     assert_allclose(h, oracle.outputs(leaves, 3, Y, weights, smoothing), atol=1e-12)
     expected, z = oracle.reweigh(leaves, h, Y, weights)
-    changed, scores, masses = weights.copy(), np.ones(weights.shape), np.empty(len(rows))
-    factors = np.empty((2, *h.shape))
-    importances = 0.5 + rows % 2
-    found, wrong = kernels.reweigh(
-        leaves, targets, importances, h, changed, scores, masses, factors
-    )
+    changed, masses = weights.copy(), np.empty(len(rows))
+    found = reweigh(leaves, targets, h, changed, masses)
     assert_allclose(changed, expected, rtol=1e-12)
     assert_allclose(masses, expected.sum(axis=1), rtol=1e-12)
     assert_allclose(found, z, rtol=1e-12)
-    assert_allclose(scores, 1 + h[leaves])
-    best = (scores[:, 0] > 0) if n_classes == 2 else scores.argmax(axis=1)
-    assert wrong == importances @ (best != labels)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [([[-1.0], [0.0], [2.0]], [0, 0, 1]), ([[1.0, 3, 3], [2, 0, 1]], [1, 0])],
+)
+def test_the_first_of_the_highest_scores_is_predicted(scores, expected):
+    assert_array_equal(predicted_classes(np.array(scores)), expected)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

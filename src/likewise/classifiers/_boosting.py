@@ -90,10 +90,9 @@ def boost(
         negative = np.maximum(total - positive, 0.0)
         output = np.log((positive + smoothing) / (negative + smoothing)) / 2
         output *= options.learning_rate
-        factors = np.empty((2, *output.shape))
-        normaliser, wrong = kernels.reweigh(
-            leaves, targets, importances, output, weights, scores, masses, factors
-        )
+        scores += output.take(leaves, axis=0)
+        normaliser = reweigh(leaves, targets, output, weights, masses)
+        wrong = importances[predicted_targets(scores) != targets].sum()
         outputs.append(output)
         bound *= normaliser
         history.append(
@@ -101,7 +100,7 @@ def boost(
                 "round": number,
                 "normaliser": float(normaliser),
                 "bound": float(bound),
-                "training_error": wrong / importances.sum(),
+                "training_error": float(wrong / importances.sum()),
                 "prototypes": len(grower.used),
             }
         )
@@ -120,12 +119,18 @@ def label_targets(labels: np.ndarray, n_classes: int) -> tuple[np.ndarray, int]:
     return (labels - 1, 1) if n_classes == 2 else (labels, n_classes)
 
 
-def predicted_classes(scores: np.ndarray) -> np.ndarray:
-    """Return the class with the highest score of each example."""
+def predicted_targets(scores: np.ndarray) -> np.ndarray:
+    """Return the label with the highest score of each example; of a single one, by its sign."""
     if scores.shape[1] == 1:
-        return (scores[:, 0] > 0).astype(np.int64)
+        return np.where(scores[:, 0] > 0, 0, -1)
     best: np.ndarray = scores.argmax(axis=1)
     return best
+
+
+def predicted_classes(scores: np.ndarray) -> np.ndarray:
+    """Return the class with the highest score of each example."""
+    labels = predicted_targets(scores)
+    return labels + 1 if scores.shape[1] == 1 else labels
 
 
 class _Grower:
@@ -185,14 +190,12 @@ class _Grower:
         pool = self._candidates(members)
         pairs = draw_pairs(self._labels[pool], self._masses[pool], self._options.n_pairs, self._rng)
         firsts, seconds = pool[pairs]
-        positions = self._columns.positions(self._rows[np.concatenate([firsts, seconds])])
-        best, threshold = self._best(positions[: len(firsts)], positions[len(firsts) :], members)
+        left, right = self._columns.positions(self._rows[pool[pairs]].ravel()).reshape(2, -1)
+        best, threshold, gaps = self._best(left, right, members)
         first, second = int(firsts[best]), int(seconds[best])
         self.used[first] = self.used[second] = None
         self._nodes.append((first, second, threshold))
-        values, rows = self._columns.values, self._rows[members]
-        to_first, to_second = values[positions[best]], values[positions[len(firsts) + best]]
-        beyond = to_first[rows] - to_second[rows] > threshold
+        beyond = gaps > threshold
         return members[~beyond], members[beyond]
 
     def _candidates(self, members: np.ndarray) -> np.ndarray:
@@ -210,8 +213,8 @@ class _Grower:
 
     def _best(
         self, firsts: np.ndarray, seconds: np.ndarray, members: np.ndarray
-    ) -> tuple[int, float]:
-        """Return the position of the best pair, and its threshold."""
+    ) -> tuple[int, float, np.ndarray]:
+        """Return the position of the best pair, its threshold, and its f of all members."""
         values, rows = self._columns.values, self._rows[members]
         targets, weights = self._targets[members], self._wide[: len(members)]
         weights[:, : self._weights.shape[1]] = self._weights[members]
@@ -220,7 +223,7 @@ class _Grower:
         whole = np.stack([np.bincount(np.maximum(targets, 0), own, width), weights.sum(axis=0)])
         sums = rows, targets, weights, own
         z, thresholds = np.empty(len(firsts)), np.zeros(len(firsts))
-        cuts = np.empty(len(firsts), dtype=np.int64)
+        cuts, scales = np.empty(len(firsts), dtype=np.int64), np.empty((len(firsts), 2))
         method = self._search_method(len(members))
 
         def scratch() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -234,18 +237,18 @@ class _Grower:
             elif method == "exact":
                 kernels.search_exact(*pairs, *sums, whole, z[part], thresholds[part])
             else:
-                kernels.search_histogram(*pairs, *sums, whole, *scratch(), z[part], cuts[part])
+                found = z[part], cuts[part], scales[part]
+                kernels.search_histogram(*pairs, *sums, whole, *scratch(), *found)
 
         if weights.size * len(firsts) < _MIN_PARALLEL_SIZE:
             search(slice(None))
         else:
             for_each(search, list(slices(len(firsts), _PAIRS_IN_BLOCK)))
         best = int(z.argmin())
+        gaps = values[firsts[best]][rows] - values[seconds[best]][rows]
         if method == "histogram":
-            return best, kernels.histogram_threshold(
-                values, firsts[best], seconds[best], rows, _N_BINS, cuts[best], np.empty(len(rows))
-            )
-        return best, float(thresholds[best])
+            thresholds[best] = histogram_threshold(gaps, cuts[best], *scales[best])
+        return best, float(thresholds[best]), gaps
 
     def _search_method(self, n_rows: int) -> str:
         if self._options.threshold == "zero":
@@ -255,10 +258,57 @@ class _Grower:
         return self._options.search
 
 
+def histogram_threshold(gaps: np.ndarray, cut: int, low: float, scale: float) -> float:
+    """Return the midpoint between the maximum f in bins up to `cut` and the minimum f above.
+
+    The maximum of all without a cut. Parameters as `kernels.search_histogram` writes them; `gaps`
+    are f of all rows.
+    """
+    if cut < 0:
+        return float(gaps.max())
+    is_below = (gaps - low) * scale < cut + 1
+    below, above = float(gaps[is_below].max()), float(gaps[~is_below].min())
+    middle = below + (above - below) / 2
+    return middle if middle < above else below
+
+
+def reweigh(
+    leaves: np.ndarray,
+    targets: np.ndarray,
+    outputs: np.ndarray,
+    weights: np.ndarray,
+    masses: np.ndarray,
+) -> float:
+    """Multiply each weight by exp(−Y h), and normalize the weights to sum to 1.
+
+    Returns the normalizer Z = Σ w exp(−Y h).
+
+    Parameters
+    ----------
+    leaves, targets : (n,) int64
+    outputs : (n_leaves, n_labels), h
+    weights : (n, n_labels), changed
+    masses : (n,), written: the sum of each example's weights
+    """
+    n_labels = outputs.shape[1]
+    # −Y for each target, and in the last row for none
+    signs = np.ones((n_labels + 1, n_labels))
+    signs[np.arange(n_labels), np.arange(n_labels)] = -1
+    factors = np.exp(outputs[:, None] * signs).reshape(-1, n_labels)
+    row = leaves * (n_labels + 1) + np.where(targets < 0, n_labels, targets)
+    weights *= factors.take(row, axis=0)
+    np.einsum("ij->i", weights, out=masses)
+    normalizer = float(masses.sum())
+    masses /= normalizer
+    weights /= normalizer
+    return normalizer
+
+
 def positive_weights(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the weight of each example for its target; 0 without a target (−1)."""
-    own = np.take_along_axis(weights, np.maximum(targets, 0)[:, None], axis=1)[:, 0]
-    return np.where(targets >= 0, own, 0.0)
+    own: np.ndarray = weights[np.arange(len(targets)), targets]
+    own[targets < 0] = 0
+    return own
 
 
 def leaf_weights(
@@ -266,10 +316,11 @@ def leaf_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of the positives, and of all, in each leaf: (n_leaves, n_labels) each."""
     n_labels = weights.shape[1]
-    at = leaves * n_labels + np.maximum(targets, 0)
-    positive = np.bincount(at, positive_weights(targets, weights), n_leaves * n_labels)
-    total = [np.bincount(leaves, of_label, n_leaves) for of_label in weights.T]
-    return positive.reshape(n_leaves, n_labels), np.stack(total, axis=1)
+    size, first = n_leaves * n_labels, leaves * n_labels
+    own = positive_weights(targets, weights)
+    positive = np.bincount(first + np.maximum(targets, 0), own, size)
+    total = np.bincount(np.add.outer(first, np.arange(n_labels)).ravel(), weights.ravel(), size)
+    return positive.reshape(n_leaves, n_labels), total.reshape(n_leaves, n_labels)
 
 
 def draw_pairs(

@@ -43,15 +43,12 @@ def _both_normalizers(positive, total, all_positive, all_total):
     return z
 
 
-@helper
-def _bin_scale(low, high, n_bins):
-    return n_bins / (high - low) * (1.0 - 1e-12)
-
-
 @kernel
 def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whole, gaps, bins,
-                     sums, z, cuts):  # fmt: skip
+                     sums, z, cuts, scales):  # fmt: skip
     """Write the minimum Z over the edges of equal bins for each pair, and the last bin below it.
+
+    Bin b holds the rows with b <= (f - low) * scale < b + 1.
 
     Parameters
     ----------
@@ -64,7 +61,8 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
     whole : (2, n_labels) float64, total weight of the positives, and of all
     gaps, bins, sums : (n,) float64, (n,) int32 and (2, n_bins, n_labels) float64, scratch arrays
     z : (n_pairs,) float64, written
-    cuts : (n_pairs,) int64, written; −1 if f is constant
+    cuts : (n_pairs,) int64, written; −1 if f is constant, or its range no normal number
+    scales : (n_pairs, 2) float64, written: low and scale
     """
     n, n_labels = weights.shape
     n_bins = sums.shape[1]
@@ -75,12 +73,13 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
         low, high = _gaps(columns, firsts[m], seconds[m], rows, gaps)
         z[m] = unsplit
         cuts[m] = -1
-        if not low < high:
+        scale = n_bins / (high - low) * (1.0 - 1e-12)
+        scales[m, 0], scales[m, 1] = low, scale
+        if not 0.0 < scale < np.inf:  # also if the range overflows, or bins are too narrow for it
             continue
         for b in range(n_bins):
             for c in range(n_labels):
                 total[b, c] = positive[b, c] = 0.0
-        scale = _bin_scale(low, high, n_bins)
         for i in range(n):
             bins[i] = np.int32((gaps[i] - low) * scale)
         if n_labels == 1:
@@ -105,23 +104,6 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
                 best = value
                 cuts[m] = b
         z[m] = 2.0 * best
-
-
-@kernel
-def histogram_threshold(columns, first, second, rows, n_bins, cut, gaps):
-    """Return the midpoint between the maximum f in bins up to `cut` and the minimum f above.
-
-    `gaps` is a scratch array, of the length of `rows`; the rest as in `search_histogram`.
-    """
-    low, high = _gaps(columns, first, second, rows, gaps)
-    scale = _bin_scale(low, high, n_bins)
-    below, above = low, high
-    for i in range(gaps.shape[0]):
-        if int((gaps[i] - low) * scale) <= cut:
-            below = max(below, gaps[i])
-        else:
-            above = min(above, gaps[i])
-    return _middle(below, above)
 
 
 @helper
@@ -187,50 +169,3 @@ def search_zero(columns, firsts, seconds, rows, targets, weights, own, z):
         z[m] = 2.0 * (
             _half_normalizer(positive[0], total[0]) + _half_normalizer(positive[1], total[1])
         )
-
-
-@kernel
-def reweigh(leaves, targets, importances, outputs, weights, scores, masses, factors):
-    """Multiply each weight by exp(−Y h) and normalize the weights to sum to 1; add h to the scores.
-
-    Returns the normalizer Z = Σ w exp(−Y h), and the importance of the misclassified examples: by
-    the highest score or, with a single label, by its sign.
-
-    Parameters
-    ----------
-    leaves : (n,) int64
-    importances : (n,), the weights that the user gave
-    outputs : (n_leaves, n_labels), h
-    weights, scores : (n, n_labels), changed
-    masses : (n,), written: the sum of each example's weights
-    factors : (2, n_leaves, n_labels), a scratch array
-    """
-    n, n_labels = weights.shape
-    for_positive, for_negative = factors[0], factors[1]
-    for leaf in range(outputs.shape[0]):
-        for c in range(n_labels):
-            for_positive[leaf, c] = np.exp(-outputs[leaf, c])
-            for_negative[leaf, c] = np.exp(outputs[leaf, c])
-    normalizer = 0.0
-    wrong = 0.0
-    for i in range(n):
-        leaf, own = leaves[i], targets[i]
-        mass = 0.0
-        best = 0
-        for c in range(n_labels):
-            weights[i, c] *= for_positive[leaf, c] if c == own else for_negative[leaf, c]
-            mass += weights[i, c]
-            scores[i, c] += outputs[leaf, c]
-            if scores[i, c] > scores[i, best]:
-                best = c
-        masses[i] = mass
-        normalizer += mass
-        if n_labels == 1:
-            wrong += importances[i] * ((scores[i, 0] > 0) != (own == 0))
-        else:
-            wrong += importances[i] * (best != own)
-    for i in range(n):
-        masses[i] /= normalizer
-        for c in range(n_labels):
-            weights[i, c] /= normalizer
-    return normalizer, wrong

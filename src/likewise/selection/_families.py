@@ -105,7 +105,7 @@ def reference(
 SEARCH = ("scan_products",)
 _LMNN = ("scan_impostors", "group_edges", "edge_distances", "margin_costs", "add_neighbors")
 _ONLINE = ("list_rows", "add_rows")
-_DBOOST = ("search_histogram", "histogram_threshold", "reweigh", "sum_trees")
+_DBOOST = ("search_histogram", "sum_trees")
 _KNN_GRID = (
     {"scale": "standard", "n_neighbors": 5},
     {"scale": "none", "n_neighbors": 5},
