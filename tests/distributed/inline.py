@@ -25,11 +25,17 @@ class InlineExecutor:
     def submit_to_all(self, function, *args):
         return [self.submit(function, *args) for _ in range(self.n_workers)]
 
+    def at_once(self, submit):
+        return submit()
+
     def share(self, value):
         return _Result(value)
 
     def result(self, handle):
-        return handle.value
+        return self.results([handle])[0]
+
+    def results(self, handles):
+        return [handle.value for handle in handles]
 
 
 def _resolve(value):

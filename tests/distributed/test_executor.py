@@ -1,6 +1,7 @@
 """Tasks on workers: where they run."""
 
 import os
+import time
 from collections import Counter
 
 import numpy as np
@@ -31,3 +32,23 @@ def test_a_task_waits_for_a_worker_where_all_are_lost():
         task = executor.spread(abs, -3)
         cluster.scale(1)
         assert executor.result(task) == 3
+
+
+def test_tasks_that_are_submitted_at_once_are_sent_in_one_message(client):
+    executor = Executor(client)
+
+    def submit():
+        tasks = []
+        for n in range(3):
+            tasks.append(executor.submit(abs, -n))
+            time.sleep(0.02)  # longer than the interval between two messages
+        return tasks
+
+    tasks = executor.at_once(submit)
+    assert executor.results(tasks) == [0, 1, 2]
+    messages = [
+        {key for part in message if part["op"] == "update-graph" for key in part["keys"]}
+        for message in client.scheduler_comm.recent_message_log
+        if not isinstance(message, str)  # too large to be kept
+    ]
+    assert any({task.key for task in tasks} <= sent for sent in messages)

@@ -115,11 +115,11 @@ class _RecordingExecutor(InlineExecutor):
         self.shared.append(value)
         return super().share(value)
 
-    def result(self, handle):
-        value = super().result(handle)
-        if isinstance(value, _shards.ShardResult):
+    def results(self, handles):
+        values = super().results(handles)
+        if isinstance(values[0], _shards.ShardResult):
             self.events.append("result")
-        return value
+        return values
 
 
 def test_a_round_is_submitted_before_the_result_of_the_one_before_is_waited_for(digits, triplets):
@@ -151,16 +151,48 @@ def test_rounds_with_hard_negatives_wait_for_the_state_that_ranks_them(digits):
     assert executor.events == [0, 0, "result", -1, -1, "result", -2, -2, "result"]
 
 
+class _MergingExecutor(InlineExecutor):
+    """Records the results of merges on workers."""
+
+    def __init__(self):
+        self.merged = []
+
+    def submit(self, function, *args, priority=0):
+        handle = super().submit(function, *args, priority=priority)
+        if function is _shards.merge_shards:
+            self.merged.append(handle.value)
+        return handle
+
+
+@pytest.mark.parametrize(("shard_size", "n_copies", "n_merges"), [(1000, 2, 4), (500, 1, 3)])
+def test_the_client_merges_two_shards_as_both_workers_do(
+    kind, digits, triplets, shard_size, n_copies, n_merges
+):
+    make, given = kind
+    executor = _MergingExecutor()
+    with use_backend(ClusterRun(executor, 3, shard_size)):
+        make(**given).fit_triplets(triplets, digits[0])
+    assert len(executor.merged) == n_merges
+    for at, merged in enumerate(executor.merged[: 2 * n_copies]):
+        n_rounds = at // n_copies + 1
+        with run_inline(n_rounds, shard_size):
+            until = make(**given).fit_triplets(triplets[: 2000 * n_rounds], digits[0])
+        assert_array_equal(merged.state.W, until.state_.W)
+
+
 def test_triplets_are_sent_in_the_smallest_type(digits, triplets):
     X, _ = digits
     executor = InlineExecutor()
     rows = RowBlocks(X, "X", executor)
     shards = _shards.TripletShards(triplets, rows, rows, None, executor)
-    part, *_ = shards._arguments(slice(0, 100))
+    part, weights = shards.shard(slice(0, 100))
     assert part.dtype == np.uint16
-    read = executor.result(shards.shard(slice(0, 100)))[0]
-    assert read.dtype == np.int64
-    assert_array_equal(read, triplets[:100])
+    assert weights is None
+    assert_array_equal(part, triplets[:100])
+    everything, weights = shards.arrays()
+    assert everything.dtype == np.int64
+    assert_array_equal(everything, triplets)
+    assert_array_equal(weights, np.ones(6000))
 
 
 def test_the_number_of_workers_does_not_change_the_result(client, kind, digits, triplets):

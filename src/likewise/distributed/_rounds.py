@@ -16,8 +16,8 @@ from likewise.distributed._executor import Executor, Handle
 from likewise.distributed._rows import RowBlocks
 from likewise.distributed._shards import (
     Plan,
-    ShardResult,
     ShardRows,
+    SubmittedRound,
     TripletShards,
     draw_shard,
     submit_round,
@@ -88,7 +88,7 @@ class RoundTrainer:
         self._n_rounds, self._shard_size = n_rounds, shard_size
         self._checkpoint, self._finished = checkpoint, finished
         self._shared: dict[str, Handle] = {}
-        self._ahead: dict[int, Handle] = {}  # the result of the next round
+        self._ahead: dict[int, SubmittedRound] = {}  # the next round
 
     def rounds(
         self, triplets: DrawnTriplets | TripletShards, progress: Progress, work: LongWork
@@ -120,10 +120,9 @@ class RoundTrainer:
         """Train one round on the workers."""
         began = perf_counter()
         plan, number, seed = current
-        result = self._ahead.pop(number, None)
-        if result is None:
-            start = self._executor.share(Start(state))
-            result = self._submit(start, n_seen, triplets, current)
+        submitted = self._ahead.pop(number, None)
+        if submitted is None:
+            submitted = self._submit(Start(state), n_seen, triplets, current)
         following = number + 1
         # hard negatives depend on the state after this round
         if (
@@ -133,10 +132,10 @@ class RoundTrainer:
         ):
             n_then = n_seen + plan.start_of(following) - plan.start_of(number)
             self._ahead[following] = self._submit(
-                result, n_then, triplets, Round(plan, following, seed)
+                submitted.results, n_then, triplets, Round(plan, following, seed)
             )
         try:
-            done: ShardResult = self._executor.result(result)
+            done = submitted.fetch(state)
         except ClusterLostError as error:
             kept = "the learner." if self._checkpoint is None else f"{self._checkpoint.path}: "
             remedy = "" if self._checkpoint is None else "continue with resume=True."
@@ -163,9 +162,13 @@ class RoundTrainer:
         yield Step(done.state, done.n_triplets, done.n_updates, done.loss)
 
     def _submit(
-        self, start: Handle, n_seen: int, triplets: DrawnTriplets | TripletShards, current: Round
-    ) -> Handle:
-        """Return a task for the result of a round; those of earlier rounds go first."""
+        self,
+        start: Start | list[Handle],
+        n_seen: int,
+        triplets: DrawnTriplets | TripletShards,
+        current: Round,
+    ) -> SubmittedRound:
+        """Submit a round; tasks of earlier rounds go first."""
         priority = -current.number
         shards = self._shards(triplets, n_seen, current, priority)
         return submit_round(self._executor, self._rule, start, n_seen, shards, self._rows, priority)
@@ -176,8 +179,8 @@ class RoundTrainer:
         n_seen: int,
         current: Round,
         priority: int,
-    ) -> list[Handle]:
-        """Return a task for each shard of a round, which draws or reads its triplets."""
+    ) -> list[Any]:
+        """Return the triplets of each shard of a round, or a task that draws or reads them."""
         cuts = current.plan.shards(current.number)
         if isinstance(triplets, TripletShards):
             return [triplets.shard(cut, priority) for cut in cuts]

@@ -7,7 +7,8 @@ does not depend on which worker trained which shard, nor on how often.
 import math
 import os
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -50,6 +51,9 @@ _TRIPLETS_IN_CHECK = 1_000_000
 _ROUNDS_BY_ROOT, _MAX_SHARD_SIZE = 1.25, 250_000
 _MIN_CHECKS = 4  # rounds where held-out queries are scored after each
 _MAX_STEP = 2.0  # times the averaged change; best of 1, 2 and 3 with 8 and with 64 shards
+# With two shards, both workers and the client merge the results themselves: one worker would have
+# to receive a result before it could send the merged state.
+_MERGED_TWICE = 2
 
 
 class Plan(NamedTuple):
@@ -133,14 +137,20 @@ class TripletShards:
     def __len__(self) -> int:
         return self._source.shape[0]
 
-    def shard(self, rows: slice, priority: int = 0) -> Handle:
-        """Return a task that reads some of the triplets."""
-        return self._executor.submit(read_shard, *self._arguments(rows), priority=priority)
+    def shard(self, rows: slice, priority: int = 0) -> Handle | Weighted:
+        """Return a task that reads some of the triplets; those in memory are sent as they are."""
+        arguments = self._arguments(rows)
+        if self._sizes is None:
+            return arguments[:2]
+        return self._executor.submit(read_shard, *arguments, priority=priority)
 
     def arrays(self) -> Weighted:
         """Return all triplets and weights in this process."""
-        everything: Weighted = self._executor.result(self.shard(slice(0, len(self))))
-        return everything
+        everything = slice(0, len(self))
+        if self._sizes is None:
+            return read_shard(*self._arguments(everything))
+        read: Weighted = self._executor.result(self.shard(everything))
+        return read
 
     def _arguments(self, rows: slice) -> tuple[Any, Any, tuple[int, int] | None]:
         weights = None if self._weights is None else self._weights.part(rows)
@@ -177,7 +187,7 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
 
 
 def read_shard(part: Any, weight_part: Any, sizes: tuple[int, int] | None) -> Weighted:
-    """Return the triplets and weights of a shard.
+    """Return the triplets and weights of a shard, or one that was read already.
 
     Triplets are checked against the numbers of queries and items, unless these are None.
     """
@@ -255,25 +265,71 @@ def needed_rows(shard: Weighted) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(triplets[:, 0]), np.unique(triplets[:, 1:])
 
 
+class SubmittedRound:
+    """The tasks of a round.
+
+    Parameters
+    ----------
+    executor : Executor
+    starts : list of tasks for the state from which the round starts; their results are equal
+    parts : list of tasks for the results of shards, to be merged with the start
+    n_shards : int
+    priority : int
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        starts: list[Handle],
+        parts: list[Handle],
+        n_shards: int,
+        priority: int,
+    ) -> None:
+        self._executor, self._starts, self._parts = executor, starts, parts
+        self._n_shards, self._priority = n_shards, priority
+
+    @cached_property
+    def results(self) -> list[Handle]:
+        """Tasks for the result, from which the next round starts; all have the same."""
+        if self._n_shards == 1:
+            return self._parts
+        n_copies = _MERGED_TWICE if self._n_shards == _MERGED_TWICE else 1
+        return [
+            self._executor.submit(
+                merge_shards, self._parts, start, self._n_shards, priority=self._priority
+            )
+            for start in islice(cycle(self._starts), n_copies)
+        ]
+
+    def fetch(self, before: State) -> ShardResult:
+        """Wait for the result and return it; `before` is the state before the round."""
+        if self._n_shards != _MERGED_TWICE:
+            result: ShardResult = self._executor.result(self.results[0])
+            return result
+        return merge_results(self._executor.results(self._parts), before, self._n_shards)
+
+
 def submit_round(
     executor: Executor,
     rule: UpdateRule,
-    start: Handle,
+    start: Start | list[Handle],
     n_seen: int,
-    shards: list[Handle],
+    shards: list[Handle | Weighted],
     rows: ShardRows,
     priority: int,
-) -> Handle:
-    """Return a task for the result of a round from a `Start` or the result of the round before."""
-    alone = len(shards) == 1
-    parts = []
-    for shard in shards:
-        task = train_shard, rule, start, n_seen, shard, *rows.of(shard, priority), alone
-        parts.append(executor.submit(*task, priority=priority))
-    if alone:
-        return parts[0]
-    few = reduce_to_few(executor, add_results, parts, priority=priority)
-    return executor.submit(merge_shards, few, start, len(shards), priority=priority)
+) -> SubmittedRound:
+    """Submit the training of a round from a state, or from the results of another round."""
+
+    def submit() -> SubmittedRound:
+        starts = [executor.share(start)] if isinstance(start, Start) else start
+        parts = []
+        for before, shard in zip(cycle(starts), shards, strict=False):
+            task = train_shard, rule, before, n_seen, shard, *rows.of(shard, priority)
+            parts.append(executor.submit(*task, len(shards) == 1, priority=priority))
+        few = reduce_to_few(executor, add_results, parts, priority=priority)
+        return SubmittedRound(executor, starts, few, len(shards), priority)
+
+    return executor.at_once(submit)
 
 
 def train_shard(
@@ -293,14 +349,14 @@ def train_shard(
     rule : UpdateRule
     start : Start or ShardResult, whose state is not changed
     n_seen : int, triplets that the start has seen
-    shard : triplets and weights
+    shard : triplets and weights, or the arguments of `read_shard`
     queries, items : all rows, or those that are needed, as they were selected from blocks
     needed : row numbers of the selected rows; None for all
     alone : bool
         There is no other shard to merge with: its state is the result of the round.
     """
     began = perf_counter()
-    triplets, weights = shard
+    triplets, weights = read_shard(*shard, sizes=None)
     if needed is None:
         Q, P = (load_rows(side, "rows", finite=False) for side in (queries, items))
     else:
@@ -343,7 +399,13 @@ def add_results(parts: list[ShardResult]) -> ShardResult:
 def merge_shards(
     parts: list[ShardResult], start: Start | ShardResult, n_shards: int
 ) -> ShardResult:
-    """Return the result of a round: the merged state instead of the evidence.
+    """Return the result of a round: the merged state instead of the evidence."""
+    assert start.state is not None
+    return merge_results(parts, start.state, n_shards)
+
+
+def merge_results(parts: list[ShardResult], before: State, n_shards: int) -> ShardResult:
+    """Return the result of a round from the state before it.
 
     The sum of the precisions would make later rounds hardly move, and the averaged change of W is
     shorter than that of one learner on all triplets: hence the mean precision and a longer step.
@@ -351,8 +413,6 @@ def merge_shards(
     total = add_results(parts)
     began = perf_counter()
     step = min(_MAX_STEP, n_shards**0.5)
-    before = start.state
-    assert before is not None
     state = before.with_evidence(total.evidence, step, 1 / n_shards)
     merging = total.merging + perf_counter() - began
     return replace(total, evidence=(), merging=merging, state=state)
