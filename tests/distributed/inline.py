@@ -25,7 +25,7 @@ class InlineExecutor:
     def submit_to_all(self, function, *args):
         return [self.submit(function, *args) for _ in range(self.n_workers)]
 
-    def at_once(self, submit):
+    def in_one_message(self, submit):
         return submit()
 
     def share(self, value):

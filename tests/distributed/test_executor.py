@@ -34,7 +34,7 @@ def test_a_task_waits_for_a_worker_where_all_are_lost():
         assert executor.result(task) == 3
 
 
-def test_tasks_that_are_submitted_at_once_are_sent_in_one_message(client):
+def test_tasks_are_sent_in_one_message(client):
     executor = Executor(client)
 
     def submit():
@@ -44,7 +44,7 @@ def test_tasks_that_are_submitted_at_once_are_sent_in_one_message(client):
             time.sleep(0.02)  # longer than the interval between two messages
         return tasks
 
-    tasks = executor.at_once(submit)
+    tasks = executor.in_one_message(submit)
     assert executor.results(tasks) == [0, 1, 2]
     messages = [
         {key for part in message if part["op"] == "update-graph" for key in part["keys"]}

@@ -1,5 +1,6 @@
 """AROMA and OASIS by rounds of shards: on processes, from any source, as one machine learns."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import clone
 from tests.distributed.inline import InlineExecutor, run_inline
 
 import likewise as lw
+from likewise import kernels
 from likewise._execution import use_backend
 from likewise.distributed import _shards, run_on
 from likewise.distributed._rows import RowBlocks
@@ -152,32 +154,71 @@ def test_rounds_with_hard_negatives_wait_for_the_state_that_ranks_them(digits):
 
 
 class _MergingExecutor(InlineExecutor):
-    """Records the results of merges on workers."""
+    """Records merges by workers, the starts of training, and the functions sent in one message."""
 
-    def __init__(self):
-        self.merged = []
+    def __init__(self, n_workers):
+        self.n_workers = n_workers
+        self.merged, self.starts, self.messages = [], [], []
 
     def submit(self, function, *args, priority=0):
         handle = super().submit(function, *args, priority=priority)
+        if self.messages:
+            self.messages[-1].append(function.__name__)
+        if function is _shards.train_shard:
+            self.starts.append(args[1])
         if function is _shards.merge_shards:
-            self.merged.append(handle.value)
+            self.merged.append(handle)
         return handle
 
+    def in_one_message(self, submit):
+        self.messages.append([])
+        return super().in_one_message(submit)
 
-@pytest.mark.parametrize(("shard_size", "n_copies", "n_merges"), [(1000, 2, 4), (500, 1, 3)])
-def test_the_client_merges_two_shards_as_both_workers_do(
-    kind, digits, triplets, shard_size, n_copies, n_merges
+
+def _arrays(state):
+    return [getattr(state, field.name) for field in dataclasses.fields(state)]
+
+
+@pytest.mark.parametrize(
+    ("n_workers", "shard_size", "n_copies", "n_merges"),
+    [(2, 1000, 2, 4), (3, 1000, 1, 2), (2, 500, 1, 3)],
+)
+def test_two_workers_both_merge_and_the_client_merges_two_shards_of_the_last_round(
+    kind, digits, triplets, n_workers, shard_size, n_copies, n_merges
 ):
     make, given = kind
-    executor = _MergingExecutor()
+    executor = _MergingExecutor(n_workers)
     with use_backend(ClusterRun(executor, 3, shard_size)):
         make(**given).fit_triplets(triplets, digits[0])
     assert len(executor.merged) == n_merges
-    for at, merged in enumerate(executor.merged[: 2 * n_copies]):
+    for at, handle in enumerate(executor.merged[: 2 * n_copies]):
         n_rounds = at // n_copies + 1
         with run_inline(n_rounds, shard_size):
             until = make(**given).fit_triplets(triplets[: 2000 * n_rounds], digits[0])
-        assert_array_equal(merged.state.W, until.state_.W)
+        for found, expected in zip(_arrays(handle.value.state), _arrays(until.state_), strict=True):
+            assert_array_equal(found, expected)
+    n_shards = 2000 // shard_size
+    for number, handle in enumerate(executor.starts[n_shards:]):
+        copy = number % n_shards % n_copies
+        assert handle is executor.merged[number // n_shards * n_copies + copy]
+
+
+def test_the_tasks_of_a_round_are_sent_in_one_message(digits, triplets):
+    executor = _MergingExecutor(2)
+    with use_backend(ClusterRun(executor, 2, 1500)):
+        lw.AROMA().fit_triplets(triplets, digits[0])
+    assert executor.messages == [["train_shard"] * 2, ["merge_shards"] * 2 + ["train_shard"] * 2]
+
+
+def test_a_merge_compiles_nothing_for_a_state_that_is_read_only(digits, triplets):
+    state = lw.AROMA().fit_triplets(triplets[:100], digits[0]).state_
+    part = _shards.ShardResult((np.ones_like(state.W), np.ones_like(state.W)), 1, 1, 0.0, 0.0)
+    expected = _shards.merge_results([part, part], state, 2)
+    n_signatures = len(kernels.apply_evidence.signatures)
+    state.W.flags.writeable = False
+    found = _shards.merge_results([part, part], state, 2)
+    assert len(kernels.apply_evidence.signatures) == n_signatures
+    assert_array_equal(found.state.W, expected.state.W)
 
 
 def test_triplets_are_sent_in_the_smallest_type(digits, triplets):
@@ -185,7 +226,7 @@ def test_triplets_are_sent_in_the_smallest_type(digits, triplets):
     executor = InlineExecutor()
     rows = RowBlocks(X, "X", executor)
     shards = _shards.TripletShards(triplets, rows, rows, None, executor)
-    part, weights = shards.shard(slice(0, 100))
+    part, weights = shards.shard(slice(0, 100), inline=True)
     assert part.dtype == np.uint16
     assert weights is None
     assert_array_equal(part, triplets[:100])
@@ -195,13 +236,17 @@ def test_triplets_are_sent_in_the_smallest_type(digits, triplets):
     assert_array_equal(weights, np.ones(6000))
 
 
-def test_the_number_of_workers_does_not_change_the_result(client, kind, digits, triplets):
+@pytest.mark.parametrize("shard_size", [1000, 500])  # two shards in a round, and four
+def test_the_number_of_workers_does_not_change_the_result(
+    client, kind, digits, triplets, shard_size
+):
     make, given = kind
     found = []
-    for run in (run_on(client, 2, 1000), run_inline(2, 1000)):
+    for run in (run_on(client, 3, shard_size), run_inline(3, shard_size)):
         with run:
             found.append(make(**given).fit_triplets(triplets, digits[0]))
-    assert_array_equal(found[0].state_.W, found[1].state_.W)
+    for there, here in zip(*(_arrays(learner.state_) for learner in found), strict=True):
+        assert_array_equal(there, here)
     assert found[0].n_updates_ == found[1].n_updates_
 
 

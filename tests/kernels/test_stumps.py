@@ -106,7 +106,7 @@ def test_zero_search_compares_the_two_distances(problem):
 
 
 @pytest.mark.parametrize("values", [[0.0, 1e-310, 5e-310], [-1.7e308, 0.0, 1.7e308]])
-def test_a_histogram_of_a_range_that_is_no_normal_number_splits_nothing(values):
+def test_a_histogram_of_an_infinite_or_too_small_range_splits_nothing(values):
     columns = np.array([values, [0.0, 0.0, 0.0]])
     pairs, rows, targets = np.array([[0], [1]]), np.arange(3), np.array([0, -1, -1])
     weights, own, whole = np.ones((3, 1)), np.array([1.0, 0, 0]), np.array([[1.0], [3.0]])

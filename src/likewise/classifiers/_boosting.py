@@ -189,10 +189,10 @@ class _Grower:
             return members, members[:0]
         pool = self._candidates(members)
         pairs = draw_pairs(self._labels[pool], self._masses[pool], self._options.n_pairs, self._rng)
-        firsts, seconds = pool[pairs]
-        left, right = self._columns.positions(self._rows[pool[pairs]].ravel()).reshape(2, -1)
+        drawn = pool[pairs]
+        left, right = self._columns.positions(self._rows[drawn].ravel()).reshape(2, -1)
         best, threshold, gaps = self._best(left, right, members)
-        first, second = int(firsts[best]), int(seconds[best])
+        first, second = drawn[:, best].tolist()
         self.used[first] = self.used[second] = None
         self._nodes.append((first, second, threshold))
         beyond = gaps > threshold
@@ -214,7 +214,7 @@ class _Grower:
     def _best(
         self, firsts: np.ndarray, seconds: np.ndarray, members: np.ndarray
     ) -> tuple[int, float, np.ndarray]:
-        """Return the position of the best pair, its threshold, and its f of all members."""
+        """Return the position of the best pair, its threshold, and f of all members."""
         values, rows = self._columns.values, self._rows[members]
         targets, weights = self._targets[members], self._wide[: len(members)]
         weights[:, : self._weights.shape[1]] = self._weights[members]
@@ -261,8 +261,8 @@ class _Grower:
 def histogram_threshold(gaps: np.ndarray, cut: int, low: float, scale: float) -> float:
     """Return the midpoint between the maximum f in bins up to `cut` and the minimum f above.
 
-    The maximum of all without a cut. Parameters as `kernels.search_histogram` writes them; `gaps`
-    are f of all rows.
+    Without a cut (−1), that is the maximum. `gaps` are f of all rows; the other parameters are as
+    `kernels.search_histogram` writes them.
     """
     if cut < 0:
         return float(gaps.max())
@@ -290,13 +290,11 @@ def reweigh(
     weights : (n, n_labels), changed
     masses : (n,), written: the sum of each example's weights
     """
-    n_labels = outputs.shape[1]
-    # −Y for each target, and in the last row for none
-    signs = np.ones((n_labels + 1, n_labels))
-    signs[np.arange(n_labels), np.arange(n_labels)] = -1
-    factors = np.exp(outputs[:, None] * signs).reshape(-1, n_labels)
-    row = leaves * (n_labels + 1) + np.where(targets < 0, n_labels, targets)
-    weights *= factors.take(row, axis=0)
+    rows = np.flatnonzero(targets >= 0)
+    positive = rows, targets[rows]
+    shrunk = weights[positive] * np.exp(-outputs[leaves[rows], targets[rows]])
+    weights *= np.exp(outputs).take(leaves, axis=0)
+    weights[positive] = shrunk
     np.einsum("ij->i", weights, out=masses)
     normalizer = float(masses.sum())
     masses /= normalizer

@@ -78,10 +78,11 @@ class Executor:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1PB"}):
             return self.client.submit(function, *map(self._argument, args), pure=False, **options)
 
-    def at_once(self, submit: Callable[[], Submitted]) -> Submitted:
+    def in_one_message(self, submit: Callable[[], Submitted]) -> Submitted:
         """Call a function, and send all tasks that it submits in one message.
 
-        Dask sends the first task immediately and those that follow within 10 ms after them.
+        Dask sends the first task immediately, and those that follow up to 10 ms later. The function
+        runs on the event loop: it may call `submit` and `share`, but nothing that waits.
         """
 
         async def call() -> Submitted:

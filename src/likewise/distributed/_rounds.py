@@ -55,8 +55,8 @@ class RoundTrainer:
     """Trains a learner on a cluster, round by round.
 
     The next round is submitted before the result of the current one is there, and starts from it
-    on the workers. It is sent here while they train. After a few rounds the start is sent anew, so
-    that a loss of all workers costs a few rounds.
+    on the workers, which send it here while they train. After a few rounds the start is sent anew,
+    so that a loss of all workers costs a few rounds.
 
     Parameters
     ----------
@@ -86,6 +86,7 @@ class RoundTrainer:
         self._executor, self._learner, self._rule = executor, learner, rule
         self._rows = ShardRows(queries, items, executor)
         self._n_rounds, self._shard_size = n_rounds, shard_size
+        self._n_workers = executor.n_workers
         self._checkpoint, self._finished = checkpoint, finished
         self._shared: dict[str, Handle] = {}
         self._ahead: dict[int, SubmittedRound] = {}  # the next round
@@ -99,7 +100,7 @@ class RoundTrainer:
             len(triplets),
             self._n_rounds,
             self._shard_size,
-            self._executor.n_workers,
+            self._n_workers,
             validated=progress.best is not None,
         )
         seed = 0
@@ -132,7 +133,7 @@ class RoundTrainer:
         ):
             n_then = n_seen + plan.start_of(following) - plan.start_of(number)
             self._ahead[following] = self._submit(
-                submitted.results, n_then, triplets, Round(plan, following, seed)
+                submitted, n_then, triplets, Round(plan, following, seed)
             )
         try:
             done = submitted.fetch(state)
@@ -163,7 +164,7 @@ class RoundTrainer:
 
     def _submit(
         self,
-        start: Start | list[Handle],
+        start: Start | SubmittedRound,
         n_seen: int,
         triplets: DrawnTriplets | TripletShards,
         current: Round,
@@ -171,7 +172,16 @@ class RoundTrainer:
         """Submit a round; tasks of earlier rounds go first."""
         priority = -current.number
         shards = self._shards(triplets, n_seen, current, priority)
-        return submit_round(self._executor, self._rule, start, n_seen, shards, self._rows, priority)
+        return submit_round(
+            self._executor,
+            self._rule,
+            start,
+            n_seen,
+            shards,
+            self._rows,
+            self._n_workers,
+            priority,
+        )
 
     def _shards(
         self,
@@ -183,7 +193,8 @@ class RoundTrainer:
         """Return the triplets of each shard of a round, or a task that draws or reads them."""
         cuts = current.plan.shards(current.number)
         if isinstance(triplets, TripletShards):
-            return [triplets.shard(cut, priority) for cut in cuts]
+            inline = self._rows.random_access  # else another task needs the triplets, too
+            return [triplets.shard(cut, priority, inline=inline) for cut in cuts]
         if not self._shared or self._learner.hard_negatives > 0:  # with a new ranking
             self._shared["source"] = self._executor.share(triplets.source)
         if "weights" not in self._shared:

@@ -175,7 +175,7 @@ class ClusterRun:
     client : distributed.Client
     finished_rounds : list of dict
         For each round of the last fit of `AROMA` or `OASIS` its ``triplets``, the ``seconds`` it
-        took, and the seconds that workers spent, summed, on ``learning`` and ``merging``.
+        took, and the seconds spent on ``learning``, summed over workers, and on ``merging``.
     """
 
     def __init__(

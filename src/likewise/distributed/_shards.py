@@ -4,11 +4,11 @@ The triplets of a shard depend on the plan alone, and sums are made in a fixed o
 does not depend on which worker trained which shard, nor on how often.
 """
 
+import copy
 import math
 import os
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import cycle, islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ from likewise.learners.online import (
     Weighted,
     apply_triplets,
     copy_state,
+    prepare_arrays,
     sum_evidence,
     weighted_blocks,
 )
@@ -51,9 +52,6 @@ _TRIPLETS_IN_CHECK = 1_000_000
 _ROUNDS_BY_ROOT, _MAX_SHARD_SIZE = 1.25, 250_000
 _MIN_CHECKS = 4  # rounds where held-out queries are scored after each
 _MAX_STEP = 2.0  # times the averaged change; best of 1, 2 and 3 with 8 and with 64 shards
-# With two shards, both workers and the client merge the results themselves: one worker would have
-# to receive a result before it could send the merged state.
-_MERGED_TWICE = 2
 
 
 class Plan(NamedTuple):
@@ -137,20 +135,20 @@ class TripletShards:
     def __len__(self) -> int:
         return self._source.shape[0]
 
-    def shard(self, rows: slice, priority: int = 0) -> Handle | Weighted:
-        """Return a task that reads some of the triplets; those in memory are sent as they are."""
+    def shard(self, rows: slice, priority: int = 0, *, inline: bool = False) -> Handle | Weighted:
+        """Return a task that reads some of the triplets.
+
+        With `inline`, triplets in memory are returned as they are, to be sent with another task.
+        """
         arguments = self._arguments(rows)
-        if self._sizes is None:
+        if inline and self._sizes is None:
             return arguments[:2]
         return self._executor.submit(read_shard, *arguments, priority=priority)
 
     def arrays(self) -> Weighted:
         """Return all triplets and weights in this process."""
-        everything = slice(0, len(self))
-        if self._sizes is None:
-            return read_shard(*self._arguments(everything))
-        read: Weighted = self._executor.result(self.shard(everything))
-        return read
+        everything: Weighted = self._executor.result(self.shard(slice(0, len(self))))
+        return everything
 
     def _arguments(self, rows: slice) -> tuple[Any, Any, tuple[int, int] | None]:
         weights = None if self._weights is None else self._weights.part(rows)
@@ -187,7 +185,7 @@ def _triplet_source(triplets: Any, weights: Any) -> tuple[Source, Source | None]
 
 
 def read_shard(part: Any, weight_part: Any, sizes: tuple[int, int] | None) -> Weighted:
-    """Return the triplets and weights of a shard, or one that was read already.
+    """Return the triplets and weights of a shard, which may be what this function returned before.
 
     Triplets are checked against the numbers of queries and items, unless these are None.
     """
@@ -249,10 +247,15 @@ class ShardRows:
         self._sides = queries, items
         self._executor = executor
 
+    @property
+    def random_access(self) -> bool:
+        """Whether rows are handed over whole."""
+        return all(side.random_access for side in self._sides)
+
     def of(self, shard: Handle, priority: int) -> tuple[Any, Any, Any]:
         """Return the rows as `train_shard` takes them, and their row numbers."""
         queries, items = self._sides
-        if queries.random_access and items.random_access:
+        if self.random_access:
             return queries.all(), items.all(), None
         needed = self._executor.submit(needed_rows, shard, priority=priority)
         sides = (side.select(needed, n, priority) for n, side in enumerate(self._sides))
@@ -266,14 +269,15 @@ def needed_rows(shard: Weighted) -> tuple[np.ndarray, np.ndarray]:
 
 
 class SubmittedRound:
-    """The tasks of a round.
+    """The tasks of a round, whose results are merged when they are needed.
 
     Parameters
     ----------
     executor : Executor
-    starts : list of tasks for the state from which the round starts; their results are equal
-    parts : list of tasks for the results of shards, to be merged with the start
+    starts : list of tasks for the state from which the round starts, with equal results
+    parts : list of tasks for the results of its shards, or for sums of them
     n_shards : int
+    n_copies : int, number of workers that merge
     priority : int
     """
 
@@ -283,53 +287,69 @@ class SubmittedRound:
         starts: list[Handle],
         parts: list[Handle],
         n_shards: int,
+        n_copies: int,
         priority: int,
     ) -> None:
         self._executor, self._starts, self._parts = executor, starts, parts
-        self._n_shards, self._priority = n_shards, priority
+        self._n_shards, self._n_copies, self._priority = n_shards, n_copies, priority
+        self._merged: list[Handle] = parts if n_shards == 1 else []
 
-    @cached_property
-    def results(self) -> list[Handle]:
-        """Tasks for the result, from which the next round starts; all have the same."""
-        if self._n_shards == 1:
-            return self._parts
-        n_copies = _MERGED_TWICE if self._n_shards == _MERGED_TWICE else 1
-        return [
-            self._executor.submit(
-                merge_shards, self._parts, start, self._n_shards, priority=self._priority
-            )
-            for start in islice(cycle(self._starts), n_copies)
-        ]
+    def merge(self) -> list[Handle]:
+        """Submit the merge, if that is not done yet; return tasks with equal results."""
+        if not self._merged:
+            self._merged = [
+                self._executor.submit(
+                    merge_shards,
+                    self._parts,
+                    self._starts[n % len(self._starts)],
+                    self._n_shards,
+                    priority=self._priority,
+                )
+                for n in range(self._n_copies)
+            ]
+        return self._merged
 
     def fetch(self, before: State) -> ShardResult:
-        """Wait for the result and return it; `before` is the state before the round."""
-        if self._n_shards != _MERGED_TWICE:
-            result: ShardResult = self._executor.result(self.results[0])
-            return result
-        return merge_results(self._executor.results(self._parts), before, self._n_shards)
+        """Wait for the result and return it; `before` is the state before the round.
+
+        If no round starts from the result of two shards, it is merged here.
+        """
+        if not self._merged and self._n_shards == 2:
+            return merge_results(self._executor.results(self._parts), before, self._n_shards)
+        result: ShardResult = self._executor.result(self.merge()[0])
+        return result
 
 
 def submit_round(
     executor: Executor,
     rule: UpdateRule,
-    start: Start | list[Handle],
+    start: Start | SubmittedRound,
     n_seen: int,
     shards: list[Handle | Weighted],
     rows: ShardRows,
+    n_workers: int,
     priority: int,
 ) -> SubmittedRound:
-    """Submit the training of a round from a state, or from the results of another round."""
+    """Submit the training of a round, from a state or from the result of another round.
+
+    Two workers with a shard each both merge the results: otherwise, one of them would have to
+    receive a result before it could send the merged state.
+    """
+    n_shards = len(shards)
+    n_copies = 2 if n_shards == n_workers == 2 else 1
 
     def submit() -> SubmittedRound:
-        starts = [executor.share(start)] if isinstance(start, Start) else start
+        starts = [executor.share(start)] if isinstance(start, Start) else start.merge()
         parts = []
-        for before, shard in zip(cycle(starts), shards, strict=False):
-            task = train_shard, rule, before, n_seen, shard, *rows.of(shard, priority)
-            parts.append(executor.submit(*task, len(shards) == 1, priority=priority))
+        for number, shard in enumerate(shards):
+            task = train_shard, rule, starts[number % len(starts)], n_seen, shard
+            sides = rows.of(shard, priority)
+            parts.append(executor.submit(*task, *sides, n_shards == 1, priority=priority))
         few = reduce_to_few(executor, add_results, parts, priority=priority)
-        return SubmittedRound(executor, starts, few, len(shards), priority)
+        return SubmittedRound(executor, starts, few, n_shards, n_copies, priority)
 
-    return executor.at_once(submit)
+    # a task for each block of rows that cannot be handed over whole: too many for one message
+    return executor.in_one_message(submit) if rows.random_access else submit()
 
 
 def train_shard(
@@ -349,7 +369,7 @@ def train_shard(
     rule : UpdateRule
     start : Start or ShardResult, whose state is not changed
     n_seen : int, triplets that the start has seen
-    shard : triplets and weights, or the arguments of `read_shard`
+    shard : triplets and weights, as `read_shard` takes or returns them
     queries, items : all rows, or those that are needed, as they were selected from blocks
     needed : row numbers of the selected rows; None for all
     alone : bool
@@ -413,6 +433,8 @@ def merge_results(parts: list[ShardResult], before: State, n_shards: int) -> Sha
     total = add_results(parts)
     began = perf_counter()
     step = min(_MAX_STEP, n_shards**0.5)
-    state = before.with_evidence(total.evidence, step, 1 / n_shards)
+    start = copy.copy(before)
+    prepare_arrays(start)  # kernels are not compiled for arrays that are read-only
+    state = start.with_evidence(total.evidence, step, 1 / n_shards)
     merging = total.merging + perf_counter() - began
     return replace(total, evidence=(), merging=merging, state=state)

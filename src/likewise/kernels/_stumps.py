@@ -61,7 +61,7 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
     whole : (2, n_labels) float64, total weight of the positives, and of all
     gaps, bins, sums : (n,) float64, (n,) int32 and (2, n_bins, n_labels) float64, scratch arrays
     z : (n_pairs,) float64, written
-    cuts : (n_pairs,) int64, written; −1 if f is constant, or its range no normal number
+    cuts : (n_pairs,) int64, written; −1 if the range of f is zero, infinite or too small
     scales : (n_pairs, 2) float64, written: low and scale
     """
     n, n_labels = weights.shape
@@ -75,7 +75,7 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
         cuts[m] = -1
         scale = n_bins / (high - low) * (1.0 - 1e-12)
         scales[m, 0], scales[m, 1] = low, scale
-        if not 0.0 < scale < np.inf:  # also if the range overflows, or bins are too narrow for it
+        if not 0.0 < scale < np.inf:  # the range is infinite, zero or too small
             continue
         for b in range(n_bins):
             for c in range(n_labels):
@@ -91,7 +91,7 @@ def search_histogram(columns, firsts, seconds, rows, targets, weights, own, whol
                 bin_total, own_weights = total[bins[i]], weights[i]
                 for c in range(n_labels):
                     bin_total[c] += own_weights[c]
-            for i in range(n):  # nothing is added without a target, to the last label
+            for i in range(n):  # without a target, 0 is added to the last label
                 positive[bins[i], targets[i]] += own[i]
         best = np.inf
         for b in range(n_bins - 1):

@@ -8,6 +8,7 @@ from likewise.learners.online._beliefs import (
     State,
     Weighted,
     copy_state,
+    prepare_arrays,
     sum_evidence,
     weighted_blocks,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "Weighted",
     "apply_triplets",
     "copy_state",
+    "prepare_arrays",
     "sum_evidence",
     "weighted_blocks",
 ]

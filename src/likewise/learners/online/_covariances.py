@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from likewise import kernels
-from likewise._threads import slices
+from likewise._threads import single_threaded_blas, slices
 from likewise._validation import is_sparse
 from likewise.learners.online._beliefs import Evidence, Weighted, check_arrays, weighted_blocks
 from likewise.learners.online._precision import PrecisionBound, fits_single
@@ -199,13 +199,14 @@ class FactoredState:
         weighted by the gains on the query side and on the item side.
         """
         of_queries, by_queries, of_items, by_items = evidence
-        change = (
-            _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
-            + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
-        ) / 2
+        with single_threaded_blas():  # the same bits wherever states are merged
+            change = (
+                _above(of_queries, _rounding(self.Lambda), invert=True) @ by_queries
+                + by_items @ _above(of_items, _rounding(self.Sigma), invert=True)
+            ) / 2
+            queries = _inverse(_inverse(self.Lambda) + share * of_queries)
+            items = _inverse(_inverse(self.Sigma) + share * of_items)
         W = self.W + step * change
-        queries = _inverse(_inverse(self.Lambda) + share * of_queries)
-        items = _inverse(_inverse(self.Sigma) + share * of_items)
         single = self.W.dtype == np.float32 and fits_single(queries) and fits_single(items)
         dtype = np.float32 if single else np.float64
         return FactoredState(*(part.astype(dtype) for part in (W, queries, items)))
@@ -328,9 +329,10 @@ class FullState:
     ) -> "FullState":
         """Return Σ⁻¹ = Σ₀⁻¹ + share Σg and W = W₀ + step (Σg)⁻¹ Σ g(W − W₀)."""
         gain, moved = evidence
-        change = _above(gain, _rounding(self.Sigma), invert=True) @ moved
-        W = self.W + step * change.reshape(self.W.shape)
-        return FullState(W, _inverse(_inverse(self.Sigma) + share * gain))
+        with single_threaded_blas():  # the same bits wherever states are merged
+            change = _above(gain, _rounding(self.Sigma), invert=True) @ moved
+            Sigma = _inverse(_inverse(self.Sigma) + share * gain)
+        return FullState(self.W + step * change.reshape(self.W.shape), Sigma)
 
 
 def _sequential_products(rows: np.ndarray, products: np.ndarray, shrinks: np.ndarray) -> np.ndarray:
