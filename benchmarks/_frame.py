@@ -237,14 +237,16 @@ def _table(results: list[Result]) -> Table:
     return Table(("", "seconds", "× likewise", "MB above data", *extra), rows)
 
 
-def floors_of(results: list[Result]) -> list[Result]:
-    """Return the results that are lower bounds."""
-    return [result for result in results if result.name.startswith("floor: ")]
+def fastest_peer(results: list[Result]) -> Result | None:
+    """Return the fastest result of another library, if there is one."""
+    peers = [result for result in results if not result.name.startswith(("likewise", "floor: "))]
+    return min(peers, key=lambda result: result.full_seconds, default=None)
 
 
-def peers_of(results: list[Result]) -> list[Result]:
-    """Return the results of other libraries."""
-    return [result for result in results if not result.name.startswith(("likewise", "floor: "))]
+def highest_floor(results: list[Result]) -> Result | None:
+    """Return the largest of the lower bounds, if there is one."""
+    floors = [result for result in results if result.name.startswith("floor: ")]
+    return max(floors, key=lambda result: result.full_seconds, default=None)
 
 
 def _ratios(results: list[Result]) -> str:
@@ -252,11 +254,11 @@ def _ratios(results: list[Result]) -> str:
     ran = [result for result in results if result.answers]
     ours = [result for result in ran if result.name == "likewise"]
     ratios = []
-    for kind, others in (("the fastest peer", peers_of(ran)), ("the floor", floors_of(ran))):
-        if ours and others:
-            best = min(others, key=lambda result: result.full_seconds)
-            ratio = ours[0].full_seconds / best.full_seconds
-            ratios.append(f"{ratio:.2f} × {kind} ({best.name.removeprefix('floor: ')})")
+    compared = {"the fastest peer": fastest_peer(ran), "the floor": highest_floor(ran)}
+    for kind, other in compared.items():
+        if ours and other is not None:
+            ratio = ours[0].full_seconds / other.full_seconds
+            ratios.append(f"{ratio:.2f} × {kind} ({other.name.removeprefix('floor: ')})")
     return f"likewise takes {' and '.join(ratios)}." if ratios else ""
 
 

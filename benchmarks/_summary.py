@@ -4,20 +4,20 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks._frame import Result, case_title, floors_of, peers_of
+from benchmarks._frame import Result, case_title, fastest_peer, highest_floor
 from likewise.evaluation import Table
 
 _INTRODUCTION = """# Performance
 
 Seconds of the fastest run, in a process of its own, beside the fastest other library on the same
-case and beside the floor: a measured lower bound, such as the matrix product or the memory
-traffic that the work cannot do without. A ratio below 1 means that likewise is faster. In `dask`
-the peer is likewise itself on two workers, and in `serve` it is a search without HTTP. Equal runs
-differ by up to a third where other processes run beside them. `python -m benchmarks NAME` measures
-a benchmark and writes every contender, with memory and quality, to `results/bench`; from there
-`python -m benchmarks --summary` writes this page, on which benchmarks that were not run again keep
-their rows. In `cold` the seconds are CPU seconds of the compiler with an empty cache, and of a
-process with a warm one.
+case and beside the floor: a measured lower bound, such as the matrix product or the memory traffic
+that the work cannot do without, and of several the largest. A ratio below 1 means that likewise is
+faster. In `dask` the peer is likewise itself on two workers, and in `serve` it is a search without
+HTTP. Equal runs differ by up to a third where other processes run beside them. `python -m
+benchmarks NAME` measures a benchmark and writes every contender, with memory and quality, to
+`results/bench`; from there `python -m benchmarks --summary` writes this page, on which benchmarks
+that were not run again keep their rows. In `cold` the seconds are CPU seconds of the compiler with
+an empty cache, and of a process with a warm one.
 """
 _HEADER = ("benchmark", "case", "seconds", "× fastest peer", "peer", "× floor", "floor")
 
@@ -53,11 +53,10 @@ def _row(name: str, entry: dict[str, Any]) -> tuple[str, ...] | None:
     if ours is None:
         return None
     cells = []
-    for others in (peers_of(ran), floors_of(ran)):
-        best = min(others, key=lambda result: result.full_seconds, default=None)
-        if best is None:
+    for other in (fastest_peer(ran), highest_floor(ran)):
+        if other is None:
             cells += ["", ""]
         else:
-            ratio = f"{ours.full_seconds / best.full_seconds:.2f}"
-            cells += [ratio, best.name.removeprefix("floor: ")]
+            ratio = f"{ours.full_seconds / other.full_seconds:.2f}"
+            cells += [ratio, other.name.removeprefix("floor: ")]
     return name, case_title(entry["case"]), f"{ours.full_seconds:.3g}", *cells

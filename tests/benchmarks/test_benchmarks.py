@@ -40,7 +40,10 @@ def test_the_summary_has_the_ratios_of_every_benchmark_that_was_run(tmp_path):
     results = [
         {"name": "likewise", **run_once},
         {"name": "other", **run_once, "share": 0.25},
-        {"name": "floor: product", **run_once, "answers": [{"seconds": 0.5, "peak_mb": 1}]},
+        *(
+            {"name": f"floor: {name}", **run_once, "answers": [{"seconds": s, "peak_mb": 1}]}
+            for name, s in (("reads", 0.1), ("product", 0.5), ("writes", 0.2))
+        ),
     ]
     written = json.dumps([{"case": {"rows": 7}, "results": results}])
     (tmp_path / "example.json").write_text(written, encoding="utf8")

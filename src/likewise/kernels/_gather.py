@@ -53,11 +53,22 @@ def list_rows(rows, index, unit, starts, columns, values):
     for t in range(index.shape[0]):
         row = rows[index[t]]
         scale = _scale(row, unit)
+        n_zeros = 0
         for j in range(row.shape[0]):
-            if row[j] != 0:
-                columns[at] = j
-                values[at] = scale * row[j]
-                at += 1
+            n_zeros += row[j] == 0
+        if n_zeros == 0:
+            row_columns = columns[at : at + row.shape[0]]
+            row_values = values[at : at + row.shape[0]]
+            for j in range(row.shape[0]):
+                row_columns[j] = j
+                row_values[j] = scale * row[j]
+            at += row.shape[0]
+        else:
+            for j in range(row.shape[0]):
+                if row[j] != 0:
+                    columns[at] = j
+                    values[at] = scale * row[j]
+                    at += 1
         starts[t + 1] = at
 
 

@@ -84,12 +84,12 @@ def oasis_dense(starts, columns, values, items, weights, C, W, products, totals)
 @ordered_helper
 def _same_columns(columns, a, a_end, b, b_end):
     """Return whether two lists, the first of which is not empty, have the same columns."""
-    same = a < a_end and a_end - a == b_end - b
-    e = 0
-    while same and e < b_end - b:
-        same = columns[a + e] == columns[b + e]
-        e += 1
-    return same
+    if not a < a_end or a_end - a != b_end - b:
+        return False
+    different = 0
+    for e in range(b_end - b):  # all of them, because a loop that can end early is not vectorized
+        different |= columns[a + e] ^ columns[b + e]
+    return different == 0
 
 
 @disjoint_helper
