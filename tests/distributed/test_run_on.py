@@ -319,13 +319,15 @@ def test_an_address_works_like_a_client(client, digits, triplets):
 
 def test_a_number_starts_so_many_processes(digits, monkeypatch):
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)  # other clusters set it here too
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "1000000")  # what the user sets is kept
     expected = lw.as_similarity("cosine").neighbors(digits[0], digits[0], 3)
     with run_on(1) as run:
         assert len(run.client.nthreads()) == 1
         assert run.client.direct_to_workers  # results do not pass through the scheduler
         # With Dask's value, workers would clear the pages of every array anew.
-        kept = run.client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_")
-        assert set(kept.values()) == {str(64 << 20)}
+        names = "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"
+        values = [set(run.client.run(os.environ.get, name).values()) for name in names]
+        assert values == [{str(64 << 20)}, {"1000000"}]
         found = lw.as_similarity("cosine").neighbors(digits[0], digits[0], 3)
     assert run.client.status == "closed"
     assert_array_equal(found.ids, expected.ids)
