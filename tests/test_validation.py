@@ -68,9 +68,17 @@ def test_duplicate_entries_are_summed_and_the_caller_s_are_left():
     assert rows.nnz == 3
 
 
-def test_a_sum_that_overflows_is_not_taken_for_infinity():
+def test_large_numbers_are_finite():
     for rows in (np.full((2, 2), 3e38, dtype=np.float32), np.full((2, 2), 1.7e308)):
         assert validation.check_rows(rows, "Q") is rows
+
+
+@pytest.mark.parametrize("row", [0, 655, 656, 999])
+def test_a_value_in_any_block_is_found(row):
+    rows = np.zeros((1000, 100))
+    rows[row, 99] = np.inf
+    with pytest.raises(ValueError, match=f"Q holds infinity in row {row}, column 99"):
+        validation.check_rows(rows, "Q")
 
 
 @pytest.mark.parametrize(

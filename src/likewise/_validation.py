@@ -12,6 +12,7 @@ import numpy as np
 
 # floats without decimals may be classes, but more of them that repeat less are measurements
 _MAX_FLOAT_CLASSES, _ROWS_OF_FLOAT_CLASS = 20, 4
+_VALUES_PER_CHECK = 65_536
 
 _NOT_A_NUMBER = r"could not convert string to float: (?:np\.str_\()?(.*?)\)?"
 
@@ -81,12 +82,18 @@ def _check_two_dimensional(rows: Any, name: str) -> None:
         )
 
 
+def all_finite(rows: Rows) -> bool:
+    """Return whether neither NaN nor infinity is stored in an array or a CSR container."""
+    values = (rows.data if is_sparse(rows) else rows).ravel()
+    # in blocks that stay in the cache, with a boolean array for one block alone
+    starts = range(0, len(values), _VALUES_PER_CHECK)
+    return all(np.isfinite(values[at : at + _VALUES_PER_CHECK]).all() for at in starts)
+
+
 def _check_finite(rows: Rows, name: str) -> None:
+    if all_finite(rows):
+        return
     values = rows.data if is_sparse(rows) else rows
-    # Finite values have a finite sum, except on overflow; the sum needs no boolean array.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()) or np.isfinite(values).all():
-            return
     if is_sparse(rows):
         at = np.flatnonzero(~np.isfinite(values))[0]
         row, column = int(np.searchsorted(rows.indptr, at, side="right")) - 1, rows.indices[at]

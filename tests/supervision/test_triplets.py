@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 import likewise as lw
-from likewise.supervision import TripletStream, check_triplets, check_weights
+from likewise.supervision import TripletStream, check_triplet_rows, check_triplets, check_weights
 
 ROWS = np.arange(40.0).reshape(20, 2)
 FOUR_ROWS = np.zeros((4, 2))
@@ -198,6 +198,31 @@ def test_queries_and_items_are_counted_apart():
 def test_what_cannot_be_triplets_is_refused(triplets, error, message):
     with pytest.raises(error, match=message):
         check_triplets(triplets, FOUR_ROWS, FOUR_ROWS)
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_only_rows_that_are_used_must_be_finite(make):
+    queries, items = np.eye(2), np.eye(9)
+    items[8, 8] = np.nan
+    stream = TripletStream([[0, 1, 2], [1, 4, 3]], queries, items)
+    check_triplet_rows(stream, make(queries), make(items))
+    items[4, 5] = np.inf
+    with pytest.raises(ValueError, match="items holds infinity in row 4, column 5"):
+        check_triplet_rows(stream, make(queries), make(items))
+    queries[1, 0] = np.nan
+    with pytest.raises(ValueError, match="queries holds NaN in row 1, column 0"):
+        check_triplet_rows(stream, make(queries), make(items))
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_rows_fewer_than_the_row_numbers_are_all_checked(make):
+    rows = np.eye(4)
+    rows[3, 1] = np.nan
+    stream = TripletStream([[0, 1, 2], [1, 2, 0]], rows, rows)
+    with pytest.raises(ValueError, match="queries holds NaN in row 3, column 1"):
+        check_triplet_rows(stream, make(rows), None)
+    with pytest.raises(ValueError, match="items holds NaN in row 3, column 1"):
+        check_triplet_rows(stream, make(np.eye(4)), make(rows))
 
 
 @pytest.mark.parametrize("form", ["read-only", "fortran", "strided"])

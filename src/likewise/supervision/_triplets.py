@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise._threads import slices
-from likewise._validation import Rows, check_rows, check_same_length, is_sparse, n_rows, take
+from likewise._validation import Rows, all_finite, check_rows, check_same_length, n_rows, take
 from likewise.exceptions import require_extra
 
 COLUMNS = ("query", "closer", "farther")
@@ -190,19 +190,17 @@ class TripletStream:
 
 
 def check_triplet_rows(stream: TripletStream, queries: Rows, items: Rows | None) -> None:
-    """Refuse NaN and infinity in all rows or, for few triplets, in the rows of the triplets."""
-    if len(stream) >= queries.shape[0] + (0 if items is None else items.shape[0]):
-        check_rows(queries, "queries")
-        if items is not None:
-            check_rows(items, "items")
-        return
-    for triplets, _ in stream.blocks(_ROWS_PER_CHECK):
-        sides = [(queries, triplets[:, 0], "queries"), (items, triplets[:, 1:].ravel(), "items")]
-        if items is None:
-            sides = [(queries, triplets.ravel(), "queries")]
-        for rows, index, name in sides:
-            used = take(rows, np.unique(index))
-            if not np.isfinite(used.data if is_sparse(used) else used).all():
+    """Refuse NaN and infinity in the rows of the triplets, or in all rows if these are fewer."""
+    sides = [(queries, slice(0, 1), "queries"), (items, slice(1, 3), "items")]
+    if items is None:
+        sides = [(queries, slice(0, 3), "queries")]
+    for rows, columns, name in sides:
+        if len(stream) * (columns.stop - columns.start) >= rows.shape[0]:
+            check_rows(rows, name)
+            continue
+        for triplets, _ in stream.blocks(_ROWS_PER_CHECK):
+            used = take(rows, np.unique(triplets[:, columns]))
+            if not all_finite(used):
                 check_rows(rows, name)  # names the row
 
 
