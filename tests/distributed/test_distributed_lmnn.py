@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.distributed.inline import InlineExecutor, run_inline
 
 import likewise as lw
-from likewise.distributed import _blocks, _lmnn, _search, run_on
+from likewise.distributed import _blocks, _impostors, _margins, _search, run_on
+from likewise.distributed._columns import Columns, describe_columns
 from likewise.distributed._rows import RowBlocks
 from likewise.distributed._sources import load_rows
 from likewise.learners.lmnn import standardize
@@ -41,12 +42,12 @@ def pieces(some, tmp_path):
 
 @pytest.fixture
 def small_groups(monkeypatch):
-    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_GROUP", 250)
+    monkeypatch.setattr(_margins, "_ANCHORS_IN_GROUP", 250)
 
 
 def test_columns_and_targets_are_those_of_one_machine(some, pieces):
     X, y = some
-    columns = _lmnn.describe_columns(InlineExecutor(), RowBlocks(pieces, "X", InlineExecutor()))
+    columns = describe_columns(InlineExecutor(), RowBlocks(pieces, "X", InlineExecutor()))
     assert_allclose(columns.mean, X.mean(axis=0))
     assert_allclose(columns.scale, np.where(X.std(axis=0) > 1e-9, X.std(axis=0), 1))
     euclidean = lw.as_similarity("euclidean")
@@ -108,13 +109,13 @@ def test_reordered_rows_are_those_of_the_order(some, tmp_path, rng):
 
 
 def test_groups_have_about_as_many_edges_each(some, monkeypatch, rng):
-    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_GROUP", 250)
-    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_COUNT", 8)
+    monkeypatch.setattr(_margins, "_ANCHORS_IN_GROUP", 250)
+    monkeypatch.setattr(_margins, "_ANCHORS_IN_COUNT", 8)
     executor = InlineExecutor()
     rows = RowBlocks(some[0], "X", executor)
-    columns = _lmnn.describe_columns(executor, rows)
+    columns = describe_columns(executor, rows)
     anchors, targets = np.arange(700), np.zeros((700, 2), np.int64)
-    margins = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, 1.0)
+    margins = _margins.DistributedMargins(executor, rows, columns, anchors, targets, 1.0)
     n_edges = rng.integers(0, 100, 88) + 50 * (np.arange(88) < 20)
     groups = margins.balanced_groups(n_edges)
     assert [g.start for g in groups] + [700] == [0] + [g.stop for g in groups]
@@ -131,7 +132,7 @@ def test_groups_have_about_as_many_edges_each(some, monkeypatch, rng):
 @pytest.mark.parametrize("n_classes", [1, 2, 7])
 def test_shares_of_the_search_have_about_as_many_pairs_each(rng, n_shares, n_classes):
     labels = np.sort(rng.integers(0, n_classes, 500))
-    shares = _lmnn.search_shares(labels, n_shares)
+    shares = _impostors.search_shares(labels, n_shares)
     assert [share.start for share in shares] + [500] == [0] + [share.stop for share in shares]
     compared = np.triu(labels[:, None] != labels).sum(axis=1)
     sizes = [compared[share].sum() for share in shares]
@@ -147,12 +148,12 @@ def test_impostors_do_not_depend_on_the_number_of_workers(some, rng):
     for n_workers in (1, 2, 5):
         executor = InlineExecutor()
         executor.n_workers = n_workers
-        columns = _lmnn.Columns(np.zeros(30), np.ones(30), np.float64)
+        columns = Columns(np.zeros(30), np.ones(30), np.float64)
         rows = RowBlocks(some[0], "X", executor)
-        several = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, 1.0)
+        several = _margins.DistributedMargins(executor, rows, columns, anchors, targets, 1.0)
         assert len(several.copies) == n_workers
-        _lmnn.DistributedImpostorSearch(several, columns, labels, None).renew(L)
-        [found] = several._parts
+        _impostors.DistributedImpostorSearch(several, columns, labels, None).renew(L)
+        [found] = several.parts
         for part, expected in zip(found.value._impostors, one._impostors, strict=True):
             assert_array_equal(part, expected)
 
@@ -164,20 +165,20 @@ def test_impostors_do_not_depend_on_the_number_of_workers(some, rng):
 def test_cost_gradient_and_bound_are_sums_over_groups(
     some, pieces, monkeypatch, rng, c, n_anchors, n_groups, in_pieces
 ):
-    monkeypatch.setattr(_lmnn, "_ANCHORS_IN_GROUP", n_anchors)
+    monkeypatch.setattr(_margins, "_ANCHORS_IN_GROUP", n_anchors)
     X, y = some
     labels = np.unique(y, return_inverse=True)[1]
     executor = InlineExecutor()
     rows = RowBlocks(pieces if in_pieces else X, "X", executor)
-    columns = _lmnn.describe_columns(executor, rows)
+    columns = describe_columns(executor, rows)
     targets = lw.supervision.target_neighbors(lw.as_similarity("euclidean"), X, X, y, 3)[0]
     anchors = np.arange(len(X))
     one = Margins(standardize(X, columns.mean, columns.scale), anchors, targets, c)
-    several = _lmnn.DistributedMargins(executor, rows, columns, anchors, targets, c)
+    several = _margins.DistributedMargins(executor, rows, columns, anchors, targets, c)
     assert len(several.groups) == n_groups
     assert bool(several.copies) == (n_groups == 3 and not in_pieces)
     search = ImpostorSearch(one, labels, None)
-    in_blocks = _lmnn.DistributedImpostorSearch(several, columns, labels, None)
+    in_blocks = _impostors.DistributedImpostorSearch(several, columns, labels, None)
     L = np.eye(30) * 0.3 + 0.01 * rng.normal(size=(30, 30))
     assert in_blocks.best_scale(L) == pytest.approx(search.best_scale(L), rel=1e-6)
     assert in_blocks.renew(L) == pytest.approx(search.renew(L))
@@ -197,7 +198,7 @@ def test_cost_gradient_and_bound_are_sums_over_groups(
 def test_the_map_is_that_of_one_machine(
     client, some, pieces, small_groups, tmp_path, monkeypatch, bytes_in_copy
 ):
-    monkeypatch.setattr(_lmnn, "_BYTES_IN_COPY", bytes_in_copy)
+    monkeypatch.setattr(_margins, "_BYTES_IN_COPY", bytes_in_copy)
     X, y = some
     file = tmp_path.with_suffix(".npy")  # not in the folder of the pieces
     np.save(file, X)
