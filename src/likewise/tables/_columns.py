@@ -1,6 +1,5 @@
 """Columns of any kind as rows of numbers; the encoding is described, and stored as data."""
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self
@@ -17,18 +16,17 @@ from likewise._validation import (
     check_rows,
     check_whole_number,
     is_sparse,
-    unknown_name,
     validate_data,
 )
 from likewise.tables._block import Affine, Block
 from likewise.tables._blocks import BLOCKS, BlockData, block_from
 from likewise.tables._frame import CompletedFrame, Frame, as_frame, is_frame
-from likewise.tables._kinds import day_first_of, id_columns, infer_kind
+from likewise.tables._kinds import day_first_of
+from likewise.tables._roles import KINDS, groups_of, missing_cells, refuse_missing, roles_of
 
 _SCALES = ("standard", "range", "none")
 _MISSING = ("impute", "refuse")
 _MAX_DENSE = 256  # columns up to which tf-idf becomes an array, which every learner takes
-_PIXEL = r"(?:pixel|px)[_ ]?(?:\d+|\d+[_x]\d+)"
 
 
 class Columns(TransformerMixin, BaseEstimator):
@@ -178,7 +176,7 @@ class Columns(TransformerMixin, BaseEstimator):
             frame = CompletedFrame(frame, self.columns_)
         self._refuse_absent(frame)
         if self.missing == "refuse":
-            _refuse_missing(frame, dict.fromkeys(self.columns_, "numeric"))
+            refuse_missing(frame, dict.fromkeys(self.columns_, "numeric"))
         parts = [block.transform(frame) for block in self._blocks()]
         if any(is_sparse(part) for part in parts):
             joined = hstack(parts, format="csr")
@@ -263,7 +261,7 @@ class Columns(TransformerMixin, BaseEstimator):
             return []
         frame = as_frame(X)
         return [
-            name for name in self.columns_ if name not in frame.names or _n_missing(frame, name)
+            name for name in self.columns_ if name not in frame.names or missing_cells(frame, name)
         ]
 
     def n_missing(self, X: Any) -> int:
@@ -273,7 +271,7 @@ class Columns(TransformerMixin, BaseEstimator):
             return 0
         frame = as_frame(X)
         self._refuse_absent(frame)
-        return sum(_n_missing(frame, name) for name in self.columns_)
+        return sum(missing_cells(frame, name) for name in self.columns_)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return validated arrays and CSR; frames are checked column by column."""
@@ -292,49 +290,14 @@ class Columns(TransformerMixin, BaseEstimator):
         check_choice(self.scale, "scale", _SCALES)
         check_choice(self.missing, "missing", _MISSING)
         check_whole_number(self.max_words, "max_words")
-        for name in _KINDS:
+        for name in KINDS:
             if isinstance(given := getattr(self, name), str):
                 raise TypeError(f"{name} must be a list of column names, but {given!r} was given.")
 
-    def _roles(self, frame: Frame) -> tuple[dict[str, str], list[str]]:
-        """Return the kind of each column, and sentences about those that are not used."""
-        claimed = {name: role for role in _KINDS for name in getattr(self, role)}
-        if self.id is not None:
-            claimed[self.id] = "id"
-        for name, role in claimed.items():
-            if name not in frame.names:
-                raise unknown_name(name, role, frame.names)
-        roles, sentences = {}, []
-        ids = id_columns(frame, claimed)
-        for name in frame.names:
-            if name in claimed:
-                role, why = claimed[name], ""
-            elif name in ids[:1]:
-                role, why = "id", "the ids of the rows."
-            elif name in ids:
-                role, why = "ignore", "not used; it names rows, as the ids do."
-            else:
-                role, why = infer_kind(frame, name)
-            roles[name] = role
-            if why:
-                sentences.append(f"{name or '(no name)'}: {why}")
-        return self._with_pixels(roles), sentences
-
-    def _with_pixels(self, roles: dict[str, str]) -> dict[str, str]:
-        """Mark the pixels among the numbers, by the given shape or by their names."""
-        numeric = [name for name, role in roles.items() if role == "numeric"]
-        named = [name for name in numeric if re.fullmatch(_PIXEL, name.lower())]
-        if self.image_shape is not None:
-            height, width = self.image_shape
-            pixels = next((n for n in (named, numeric) if len(n) == height * width), None)
-            if pixels is None:
-                raise ValueError(
-                    f"image_shape is {height} x {width}, but there are {len(numeric)} numeric "
-                    "columns."
-                )
-        else:
-            pixels = named if len(named) >= 16 and int(len(named) ** 0.5) ** 2 == len(named) else []
-        return {**roles, **dict.fromkeys(pixels, "pixels")}
+    def _claimed(self) -> dict[str, str]:
+        """Return the kinds of the columns that parameters name."""
+        claimed = {name: role for role in KINDS for name in getattr(self, role)}
+        return claimed if self.id is None else {**claimed, self.id: "id"}
 
     def _fit_sparse(self, X: Any) -> None:
         from sklearn.preprocessing import MaxAbsScaler
@@ -357,7 +320,7 @@ class Columns(TransformerMixin, BaseEstimator):
         """Fit the blocks; those without a scale are taken from `shared`, or left there."""
         blocks: list[Block] = []
         sentences = list(sentences)
-        for kind, names in _grouped(roles, frame.names):
+        for kind, names in groups_of(roles, frame.names):
             fitted = shared.get((kind, *names)) or BLOCKS[kind].fit(frame, names, self)
             if not BLOCKS[kind].is_scaled:
                 shared[kind, *names] = fitted
@@ -404,9 +367,6 @@ class Columns(TransformerMixin, BaseEstimator):
         return tags
 
 
-_KINDS = ("numeric", "categorical", "date", "text", "image", "ignore")
-
-
 def _fit_all(columns: list[Columns], X: Any) -> None:
     """Fit columns that differ in their scale alone."""
     if is_sparse(X):
@@ -416,39 +376,11 @@ def _fit_all(columns: list[Columns], X: Any) -> None:
     frame = as_frame(X)
     if len(frame) == 0:
         raise ValueError("the table has no rows; at least one is needed.")
-    roles, sentences = columns[0]._roles(frame)
+    roles, sentences = roles_of(frame, columns[0]._claimed(), columns[0].image_shape)
     if columns[0].missing == "refuse":
-        _refuse_missing(frame, roles)
+        refuse_missing(frame, roles)
     shared: dict[Any, Any] = {}
     day_first = day_first_of(frame, roles, columns[0].day_first)
     for one in columns:
         one.day_first_ = day_first
         one._fit_frame(frame, roles, sentences, shared)
-
-
-def _grouped(roles: dict[str, str], names: list[str]) -> list[tuple[str, list[str]]]:
-    """Return the groups of columns that are encoded together, in a fixed order."""
-    groups: list[tuple[str, list[str]]] = []
-    for kind in ("numeric", "pixels"):
-        members = [name for name in names if roles[name] == kind]
-        if members:
-            groups.append((kind, members))
-    alone = ("vector", "image", "date", "categorical", "text")
-    groups += [(roles[name], [name]) for kind in alone for name in names if roles[name] == kind]
-    return groups
-
-
-def _n_missing(frame: Frame, name: str) -> int:
-    if frame.kind(name) == "numbers":
-        return int(np.isnan(frame.numbers([name])).sum())
-    return sum(value is None for value in frame.values(name))
-
-
-def _refuse_missing(frame: Frame, roles: dict[str, str]) -> None:
-    for name, role in roles.items():
-        n = 0 if role in ("id", "ignore") else _n_missing(frame, name)
-        if n:
-            raise ValueError(
-                f"column {name!r} has {n} missing cell{'s' * (n > 1)}, and missing='refuse': fill "
-                f"{'them' if n > 1 else 'it'}, or use missing='impute'."
-            )
