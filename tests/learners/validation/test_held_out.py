@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import likewise as lw
-from likewise.learners.online import _base, _training
+from likewise.learners.online import _fitting, _training
 from likewise.learners.ridge import _cross_validation
 from likewise.learners.validation import _held_out
 from likewise.supervision import HoldOut
@@ -102,7 +102,7 @@ def test_a_held_out_item_is_not_learned_from_as_a_farther_one(name, shared, monk
     """Drawn triplets of the validation hold no item that judges it."""
     make = LEARNERS[name]
     drawn, held_out = [], []
-    draw, single = _base.RelevanceTriplets.draw, HoldOut.single
+    draw, single = _fitting.RelevanceTriplets.draw, HoldOut.single
 
     def noted(self, n, rng):
         drawn.append(draw(self, n, rng))
@@ -112,7 +112,7 @@ def test_a_held_out_item_is_not_learned_from_as_a_farther_one(name, shared, monk
         held_out.append(single(*given, **named))
         return held_out[-1]
 
-    monkeypatch.setattr(_base.RelevanceTriplets, "draw", noted)
+    monkeypatch.setattr(_fitting.RelevanceTriplets, "draw", noted)
     monkeypatch.setattr(HoldOut, "single", split)
     Q, P, items = shared
     relevance = np.zeros((len(Q), len(P)))
@@ -133,7 +133,7 @@ def test_held_out_rows_leave_no_trace_in_what_labels_teach(make, rng, monkeypatc
     def rows_that_were_learned_from(splits, split, rng):
         return np.flatnonzero(splits != split)[: (splits == split).sum()]
 
-    for module in (_base, _cross_validation, _held_out):
+    for module in (_fitting, _cross_validation, _held_out):
         monkeypatch.setattr(module, "held_out_rows", rows_that_were_learned_from)
     assert gained(make().fit(X, y)) > 0.3
 

@@ -18,18 +18,12 @@ from likewise._validation import (
     check_number,
     check_run_parameters,
     check_whole_number,
-    take,
 )
 from likewise.learners._initial_form import initial_form
 from likewise.learners.linear_map import BilinearTransformer
 from likewise.learners.online._beliefs import DiagonalState, OasisState, State
 from likewise.learners.online._covariances import FactoredState, FullState
-from likewise.learners.online._early_stopping import (
-    TrainingSet,
-    keep_start,
-    train_unvalidated,
-    train_validated,
-)
+from likewise.learners.online._fitting import fit_grades, fit_labels, fit_stream
 from likewise.learners.online._history import plot_history
 from likewise.learners.online._rates import check_rate, forget_rate, is_known
 from likewise.learners.online._training import (
@@ -41,35 +35,22 @@ from likewise.learners.online._training import (
     merge_learners,
     ridge_form,
     train,
-    train_once,
 )
 from likewise.learners.validation._gate import NEW_ITEMS
 from likewise.learners.validation._held_out import (
-    HeldOutLabels,
-    HeldOutRelevance,
-    HeldOutTriplets,
-    can_validate_labels,
-    held_out_queries,
-    held_out_rows,
     mean_average_precision,
 )
 from likewise.similarities import Bilinear
 from likewise.supervision import (
-    HoldOut,
     LabelTriplets,
-    RelevanceTriplets,
-    TripletSource,
     TripletStream,
     check_relevance,
     check_triplet_rows,
     relevance_from_pairs,
-    relevant_items,
     weighted_rows,
 )
 
 _TRIPLETS_PER_ROW = 10
-_MAX_HELD_OUT = 300  # queries, for each of which a check ranks all items
-_HELD_OUT_SPLIT = 0
 
 
 class OnlineLearner(BilinearTransformer, BaseEstimator):
@@ -125,29 +106,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         """
         self._check_parameters(rate_is_chosen=self.early_stopping)
         X, y, rows, weights = self._check_labeled(X, y, sample_weight, reset=True)
-        rng = self._generator(0)
-
-        def training_set(rows: np.ndarray) -> TrainingSet:
-            source = LabelTriplets(y, rows, rows)
-            of_rows = None if weights is None else weights[rows]
-            return TrainingSet(
-                lambda: self._initial_form(
-                    X, X, lambda ridge: ridge.fit(take(X, rows), y[rows], of_rows)
-                ),
-                lambda n, held: train(self, DrawnTriplets(source, n, rng, weights), X, X, held),
-                rng,
-            )
-
-        whole = training_set(rows)
-        if not self.early_stopping:
-            return train_unvalidated(self, whole)
-        splits = HoldOut.single(len(rows), 0, self.validation_fraction, rng).queries
-        rest = rows[splits != _HELD_OUT_SPLIT]
-        held = rows[held_out_rows(splits, _HELD_OUT_SPLIT, rng)]
-        if not can_validate_labels(y, held, rest):
-            return keep_start(self, X, X, HeldOutLabels.measure)
-        part = training_set(rest)
-        return train_validated(self, part, whole, HeldOutLabels(X, y, held), X, X)
+        return fit_labels(self, X, y, rows, weights)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Continue learning from more labeled rows: ten triplets per row are drawn among them.
@@ -193,7 +152,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         self._check_parameters(rate_is_chosen=self.early_stopping)
         queries, items = check_sides(queries, items)
         grades = check_relevance(relevance, queries, items)
-        return self._fit_grades(grades, queries, items, weights, self.negatives)
+        return fit_grades(self, grades, queries, items, weights, self.negatives)
 
     def fit_pairs(
         self, pairs: Any, y: Any, queries: Any, items: Any = None, weights: Any = None
@@ -216,7 +175,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         self._check_parameters(rate_is_chosen=self.early_stopping)
         queries, items = check_sides(queries, items)
         grades, of_pairs = relevance_from_pairs(pairs, y, weights, queries, items)
-        return self._fit_grades(grades, queries, items, of_pairs, "judged")
+        return fit_grades(self, grades, queries, items, of_pairs, "judged")
 
     def fit_triplets(
         self,
@@ -251,33 +210,7 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
             self._start(self._default_form(queries.shape[1], items.shape[1]))
             train(self, stream, queries, items)
             return self
-        rng = self._generator(0)
-        triplets, weights = stream.arrays()
-        hold = self._hold_out(queries, items, rng)
-        is_training = hold.in_training(triplets[:, 0], triplets[:, 1], _HELD_OUT_SPLIT)
-        held_triplets = triplets[hold.queries[triplets[:, 0]] == _HELD_OUT_SPLIT]
-        if len(held_triplets) == 0 or not is_training.any():
-            return keep_start(self, queries, items, HeldOutTriplets.measure)
-
-        def training_set(which: np.ndarray) -> TrainingSet:
-            part = check_stream(triplets[which], queries, items, weights[which])
-            return TrainingSet(
-                lambda: self._initial_form(
-                    queries,
-                    items,
-                    lambda ridge: ridge.fit_triplets(
-                        triplets[which], queries, items, weights[which], offsets=False
-                    ),
-                ),
-                lambda n, held: train_once(self, part, queries, items),
-                rng,
-            )
-
-        seen = np.zeros(items.shape[0], dtype=bool)
-        seen[triplets[is_training, 1]] = True
-        held = HeldOutTriplets(held_triplets, seen, queries, items)
-        whole = training_set(np.ones(len(triplets), dtype=bool))
-        return train_validated(self, training_set(is_training), whole, held, queries, items)
+        return fit_stream(self, stream, queries, items)
 
     def partial_fit_triplets(
         self, triplets: Any, queries: Any, items: Any = None, weights: Any = None
@@ -416,10 +349,6 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return np.random.default_rng([seed, position])
 
-    def _hold_out(self, queries: Rows, items: Rows, rng: np.random.Generator) -> HoldOut:
-        shape = queries.shape[0], items.shape[0]
-        return HoldOut.single(*shape, self.validation_fraction, rng, same=items is queries)
-
     def _as_similarity(self, W: np.ndarray) -> Bilinear:
         return Bilinear(W, norm="cosine" if self.normalize else "none")
 
@@ -455,44 +384,3 @@ class OnlineLearner(BilinearTransformer, BaseEstimator):
         self.history_: list[dict[str, Any]] = []
         self.__dict__.pop("validation_", None)
         forget_rate(self)
-
-    def _fit_grades(
-        self, grades: Any, queries: Rows, items: Rows, weights: Any, negatives: str
-    ) -> Self:
-        """Learn from grades, with some queries and items held out."""
-        rng = self._generator(0)
-
-        def training_set(source: TripletSource, part: Any) -> TrainingSet:
-            return TrainingSet(
-                lambda: self._initial_form(
-                    queries,
-                    items,
-                    lambda ridge: ridge.fit_relevance(
-                        part, queries, None if items is queries else items, weights, offsets=False
-                    ),
-                ),
-                lambda n, held: train(self, DrawnTriplets(source, n, rng), queries, items, held),
-                rng,
-            )
-
-        options: dict[str, Any] = {"negatives": negatives, "hard": self.hard_negatives}
-        everything = RelevanceTriplets(grades, weights, **options)
-        whole = training_set(everything, grades)
-        if not self.early_stopping:
-            return train_unvalidated(self, whole)
-        hold = self._hold_out(queries, items, rng)
-        training = hold.training(grades, _HELD_OUT_SPLIT)
-        held = held_out_queries(
-            everything.queries, hold.queries, _HELD_OUT_SPLIT, _MAX_HELD_OUT, rng
-        )
-        try:
-            training_items = hold.items != _HELD_OUT_SPLIT
-            source = RelevanceTriplets(training, weights, **options, items=training_items)
-        except ValueError:  # no training triplet is left
-            held = held[:0]
-        if len(held) == 0:
-            return keep_start(self, queries, items, HeldOutRelevance.measure)
-        seen = relevant_items(training)
-        held_out = HeldOutRelevance(grades, held, seen, queries, items, same=items is queries)
-        part = training_set(source, training)
-        return train_validated(self, part, whole, held_out, queries, items)
