@@ -1,11 +1,11 @@
 """Deprecation of public names, parameters and values: warn for two releases, then remove."""
 
-import warnings
+from likewise._warnings import warn
 
 __all__ = ["removal_version", "warn_deprecated"]
 
 
-def warn_deprecated(name: str, *, since: str, instead: str, stacklevel: int = 2) -> None:
+def warn_deprecated(name: str, *, since: str, instead: str) -> None:
     """Warn that `name` is deprecated, and name its replacement.
 
     Parameters
@@ -16,14 +16,11 @@ def warn_deprecated(name: str, *, since: str, instead: str, stacklevel: int = 2)
         First release that warns, such as "0.3". The second release after it may remove `name`.
     instead : str
         What to use instead.
-    stacklevel : int, default=2
-        2 attributes the warning to the caller of the function that calls this one.
     """
-    warnings.warn(
+    warn(
         f"{name} is deprecated since likewise {since} and will be removed in "
         f"{removal_version(since)}: use {instead}",
         FutureWarning,
-        stacklevel=stacklevel + 1,
     )
 
 

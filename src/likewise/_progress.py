@@ -7,7 +7,6 @@ Loops at any depth below use ``with LongWork(...) as work:`` and call ``work.adv
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +14,7 @@ from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any
 
+from likewise._warnings import warn
 from likewise.exceptions import InterruptedWarning
 
 __all__ = ["LongWork", "defer_interrupt", "show_progress"]
@@ -146,11 +146,10 @@ class LongWork:
             self._outer.interrupted = True
         if error is None and self.partial_result is not None:
             of_total = "" if self.total is None else f" of {self.total}"
-            warnings.warn(
+            warn(
                 f"{self.label} was interrupted after {self.done}{of_total} {self.unit}; "
                 f"kept: {self.partial_result}",
                 InterruptedWarning,
-                stacklevel=3,
             )
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:

@@ -22,6 +22,7 @@ from likewise._validation import (
     is_sparse,
     take,
 )
+from likewise._warnings import warn
 from likewise.classifiers._balanced_winnow import BalancedWinnow
 from likewise.classifiers._winnow_base import WinnowBase, n_problems
 from likewise.features import LandmarkFeatures, MedianBinarizer, is_labeled, is_table
@@ -294,10 +295,9 @@ class SimilarityFeatureClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         stored = clone(self).set_params(classifier=None)
         stored.__dict__.update({k: v for k, v in vars(self).items() if k.endswith("_")})
-        warnings.warn(
+        warn(
             f"classifier is a {type(self.classifier).__name__}, which a model file cannot hold: "
             "the file holds its coefficients instead.",
-            stacklevel=4,
         )
         return stored
 
@@ -348,10 +348,9 @@ def _labeled_rows(y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     if len(classes) > 1:
         return labeled
     if not labeled.all() and classes[0] == 1:
-        warnings.warn(
+        warn(
             "y holds only -1 and 1, which are taken as two classes, although -1 usually marks "
             "unlabeled rows.",
-            stacklevel=3,
         )
         return np.ones(len(y), dtype=bool)
     raise ValueError(

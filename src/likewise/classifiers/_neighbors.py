@@ -1,6 +1,5 @@
 """What predictors by similar training rows share: the similarity, the rows and their weights."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -25,6 +24,7 @@ from likewise._validation import (
     take,
     validate_data,
 )
+from likewise._warnings import warn
 from likewise.similarities import (
     Matches,
     Similarity,
@@ -269,10 +269,9 @@ class NeighborPredictor(BaseEstimator):
             if name.endswith("_") and name != "learner_":
                 setattr(stored, name, value)
         stored.learner_ = None
-        warnings.warn(
+        warn(
             f"learner is a {type(self.learner).__name__}, which a model file cannot hold: the file "
             "holds the learned similarity instead.",
-            stacklevel=4,
         )
         return stored
 

@@ -1,6 +1,5 @@
 """Goodness of a similarity for classification: a margin for each example."""
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from likewise._validation import (
     sample_rows,
     take,
 )
+from likewise._warnings import warn
 from likewise.classifiers import DBoost
 from likewise.exceptions import require_extra
 from likewise.metrics import sampling_error
@@ -187,10 +187,9 @@ def goodness(
     weights = check_sample_weight(sample_weight, y)
     sizes = np.bincount(labels)
     if (sizes == 1).any():
-        warnings.warn(
+        warn(
             f"only one row has the label {', '.join(map(str, classes[sizes == 1]))}: it has no "
             "margin without another row of its class.",
-            stacklevel=2,
         )
     items = np.arange(len(y)) if compared.takes == "matrix" else compared.check_items(X, "X")
     sampled = sample_rows(len(y), sample_size, labels=labels, random_state=random_state)
@@ -235,10 +234,9 @@ def _mean_margins(
             own[rows] = scores[np.arange(len(rows)), rows]
             work.advance(len(rows))
     if lowest < -1 - 1e-6 or highest > 1 + 1e-6:
-        warnings.warn(
+        warn(
             f"similarity gave values from {lowest:.4g} to {highest:.4g}, but margins are "
             "meaningful only for values in [-1, 1]: use 'ranked', 'naive' or form='rank'.",
-            stacklevel=3,
         )
     totals = np.bincount(labels[sampled], weights, minlength=n_classes)
     own_weights = np.zeros(n)

@@ -1,6 +1,5 @@
 """Binarization of columns at their medians."""
 
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from likewise._files import fields
 from likewise._validation import FLOATS, Rows, is_sparse, validate_data
+from likewise._warnings import warn
 
 
 class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -60,10 +60,9 @@ class MedianBinarizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             medians, minima, maxima = np.median(X, axis=0), X.min(axis=0), X.max(axis=0)
         constant = np.flatnonzero(minima == maxima)
         if len(constant):
-            warnings.warn(
+            warn(
                 f"{len(constant)} of {X.shape[1]} columns of X are constant, the first of them "
                 f"column {constant[0]}: they become 1 in every row.",
-                stacklevel=2,
             )
         self.medians_ = medians.astype(np.float64)
         self.at_maximum_ = medians == maxima

@@ -1,6 +1,5 @@
 """Similarities to landmarks as features, beside the native features of rows."""
 
-import warnings
 from contextlib import suppress
 from typing import Any, ClassVar, Self
 
@@ -27,6 +26,7 @@ from likewise._validation import (
     take,
     validate_data,
 )
+from likewise._warnings import warn
 from likewise.metrics import sampling_error
 from likewise.similarities import (
     Naive,
@@ -296,9 +296,8 @@ class LandmarkFeatures(TransformerMixin, BaseEstimator):
         n = n_rows(rows)
         wanted = self.n_landmarks
         if wanted > n:
-            warnings.warn(
+            warn(
                 f"n_landmarks is {wanted}, but X has only {n} rows: all of them are landmarks.",
-                stacklevel=3,
             )
             wanted = n
         if self.select == "kmeans++":
@@ -393,10 +392,9 @@ def _draw_per_class(y: np.ndarray, wanted: int, random: np.random.RandomState) -
     turns = [queue[turn] for turn in range(max(map(len, queues))) for queue in queues
              if turn < len(queue)]  # fmt: skip
     if len(turns) < wanted:
-        warnings.warn(
+        warn(
             f"n_landmarks is {wanted}, but only {len(turns)} rows have a label: all of them are "
             "landmarks.",
-            stacklevel=4,
         )
     return np.array(turns[:wanted])
 
@@ -413,8 +411,7 @@ def _warn_out_of_range(similarity: Similarity, rows: Any, items: Any, chosen: np
     few = chosen[:_LANDMARKS_CHECKED]
     scores = similarity.score(take(rows, few), take(items, few))
     if scores.min() < -1 - 1e-6 or scores.max() > 1 + 1e-6:
-        warnings.warn(
+        warn(
             f"similarity gave values from {scores.min():.4g} to {scores.max():.4g}, but landmarks "
             "need values in [-1, 1]: use 'ranked' or 'naive' with base=..., or scale it.",
-            stacklevel=3,
         )

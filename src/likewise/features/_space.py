@@ -1,6 +1,5 @@
 """Distances to prototypes as features, for any classifier of vectors."""
 
-import warnings
 from contextlib import suppress
 from typing import Any, ClassVar, Self
 
@@ -22,6 +21,7 @@ from likewise._validation import (
     take,
     validate_data,
 )
+from likewise._warnings import warn
 from likewise.similarities import Similarity, as_similarity, dissimilarities, set_input_tags
 
 
@@ -146,9 +146,8 @@ class DissimilaritySpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _draw(self, n: int) -> np.ndarray:
         if self.n_prototypes is None or self.n_prototypes >= n:
             if self.n_prototypes is not None and self.n_prototypes > n:
-                warnings.warn(
+                warn(
                     f"n_prototypes is {self.n_prototypes}, but X has only {n} rows: all are used.",
-                    stacklevel=3,
                 )
             return np.arange(n)
         random = check_random_state(self.random_state)

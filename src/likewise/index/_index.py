@@ -1,7 +1,6 @@
 """An index: items under ids, searched by a learned similarity through an engine."""
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import RLock
@@ -9,6 +8,7 @@ from typing import Any
 
 from likewise import _files
 from likewise._validation import check_choice, check_number, check_whole_number
+from likewise._warnings import warn
 from likewise.index._checks import check_ids, check_items
 from likewise.index._offsets import check_offsets
 from likewise.index._snapshot import IndexReader, Snapshot
@@ -258,11 +258,9 @@ class Index(IndexReader):
         k = check_whole_number(k, "k")
         tuning, self.n_candidates = tune(self._snapshot, target, queries, k)
         if not tuning.reached:
-            warnings.warn(
+            warn(
                 f"the engine {self.engine!r} reaches a recall of {tuning.recall:.3f} at most, not "
                 f"{target}: fold='both' or engine='exact' reach more.",
-                UserWarning,
-                stacklevel=2,
             )
         return tuning
 

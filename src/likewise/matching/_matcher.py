@@ -1,6 +1,5 @@
 """`Matcher`: find the records of two tables, or of one, that mean the same thing."""
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from likewise._files import fields
 from likewise._validation import check_whole_number
+from likewise._warnings import warn
 from likewise.matching._calibration import (
     choose_threshold,
     forecast,
@@ -349,7 +349,7 @@ class Matcher(BaseEstimator):
         ]
         for sentence in found:
             self.sentences_.append(sentence)
-            warnings.warn(sentence, UserWarning, stacklevel=4)
+            warn(sentence)
 
     def _publish(self, tables: ComparedTables, model: PairModel) -> None:
         """Set share, threshold and forecast, and judge the decisions."""

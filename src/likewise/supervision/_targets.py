@@ -1,12 +1,12 @@
 """Target neighbors: the rows of a row's own class that should be closest to it."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from likewise._execution import current_backend
 from likewise._validation import take
+from likewise._warnings import warn
 from likewise.similarities import NO_ITEM, Best, Similarity, best_items, merge_best
 
 
@@ -95,10 +95,9 @@ def targets_of(best: Best, y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarra
     few = sizes < k + 1
     if few.any():
         short = (f"{label!s} ({n})" for label, n in zip(labels[few], sizes[few], strict=True))
-        warnings.warn(
+        warn(
             f"fewer than {k + 1} rows in class {', '.join(short)}: "
             f"their rows have fewer than {k} target neighbors.",
-            stacklevel=4,
         )
     return np.where(missing, -1, ids), np.where(missing, np.nan, scores)
 

@@ -29,24 +29,22 @@ def bowl(x):
 
 
 def test_it_stops_when_the_criterion_is_met():
-    found = descend(
-        bowl, np.ones((2, 3)), 100, lambda solver: solver.value < 1e-6, "X", stacklevel=1
-    )
+    found = descend(bowl, np.ones((2, 3)), 100, lambda solver: solver.value < 1e-6, "X")
     assert found.value < 1e-6
     assert found.n_iter < 20
-    none = descend(bowl, np.ones((2, 3)), 100, lambda solver: True, "X", stacklevel=1)
+    none = descend(bowl, np.ones((2, 3)), 100, lambda solver: True, "X")
     assert none.n_iter == 0
     assert_array_equal(none.L, np.ones((2, 3)))
 
 
 def test_a_minimum_ends_it_without_a_warning():
-    found = descend(bowl, np.ones((2, 3)), 1000, lambda solver: False, "X", stacklevel=1)
+    found = descend(bowl, np.ones((2, 3)), 1000, lambda solver: False, "X")
     assert_allclose(found.L, GOAL, atol=1e-9)
 
 
 def test_an_end_before_that_is_said():
     with pytest.warns(ConvergenceWarning, match="X has not converged in 2 steps"):
-        found = descend(bowl, np.ones((2, 3)), 2, lambda solver: False, "X", stacklevel=1)
+        found = descend(bowl, np.ones((2, 3)), 2, lambda solver: False, "X")
     assert found.n_iter == 2
 
 
@@ -67,7 +65,7 @@ def test_ctrl_c_keeps_the_map_so_far(ctrl_c):
         return False
 
     with pytest.warns(InterruptedWarning, match="fitting X was interrupted .* the map so far"):
-        found = descend(bowl, np.ones((2, 3)), 50, pressed, "X", stacklevel=1)
+        found = descend(bowl, np.ones((2, 3)), 50, pressed, "X")
     assert found.n_iter == 1
     assert found.value == values[1] < values[0]
 

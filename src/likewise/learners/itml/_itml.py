@@ -129,7 +129,6 @@ class ITML(PairwiseLearner):
             self.max_iter,
             lambda solver: relative_gap(solver.x, solver.value, solver.gradient) <= self.tol,
             "ITML",
-            stacklevel=4,
         )
         self.bounds_ = np.array(bounds, dtype=np.float64)
         self.objective_ = float(minimum.value)

@@ -1,6 +1,5 @@
 """Minimize a function of a map by L-BFGS until a criterion is met."""
 
-import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -8,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise._progress import LongWork
+from likewise._warnings import warn
 from likewise.learners.linear_map._lbfgs import LBFGS
 
 
@@ -25,8 +25,6 @@ def descend(
     max_iter: int,
     is_converged: Callable[[LBFGS], bool],
     name: str,
-    *,
-    stacklevel: int,
 ) -> Minimum:
     """Take steps of L-BFGS until `is_converged`, until none decreases the function, or Ctrl-C.
 
@@ -40,8 +38,6 @@ def descend(
         Asked before each step.
     name : str
         Name of the learner, in progress and warning.
-    stacklevel : int
-        Of the warning, counted from this function.
     """
     solver = LBFGS(function, start)
     with LongWork(
@@ -55,9 +51,8 @@ def descend(
             work.advance()
             converged = is_converged(solver)
     if not converged and not work.interrupted:
-        warnings.warn(
+        warn(
             f"{name} has not converged in {max_iter} steps: raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=stacklevel + 1,
         )
     return Minimum(solver.x, solver.value, work.done)

@@ -1,6 +1,5 @@
 """Large margin nearest neighbors: pull target neighbors in, push impostors out."""
 
-import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,6 +17,7 @@ from likewise._validation import (
     check_run_parameters,
     check_whole_number,
 )
+from likewise._warnings import warn
 from likewise.learners.linear_map import (
     MahalanobisTransformer,
     check_n_components,
@@ -281,10 +281,9 @@ class LMNN(MahalanobisTransformer, BaseEstimator):
             L *= np.sqrt(search.best_scale(L))
         minimum = minimize_margins(margins, search, L, self.max_iter, self.tol, warm=warm)
         if not minimum.converged:
-            warnings.warn(
+            warn(
                 f"LMNN has not converged in {self.max_iter} steps: raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self.__dict__.pop("_gap", None)
         # for `duality_gap_`, which is computed on demand

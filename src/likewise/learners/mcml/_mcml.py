@@ -108,9 +108,7 @@ class MCML(MahalanobisTransformer, BaseEstimator):
             whitening = inverse_covariance_root(X)
             collapse = Collapse(X @ whitening.T, labels, weights)
             start = np.eye(X.shape[1]) / np.sqrt(2 * X.shape[1])
-            minimum = descend(
-                collapse, start, self.max_iter, SmallSteps(self.tol), "MCML", stacklevel=2
-            )
+            minimum = descend(collapse, start, self.max_iter, SmallSteps(self.tol), "MCML")
         self._publish_map(minimum.L @ whitening, X.dtype)
         self.objective_ = float(minimum.value)
         self.n_iter_ = minimum.n_iter

@@ -106,7 +106,6 @@ class MMC(PairwiseLearner):
             self.max_iter,
             lambda solver: relative_gap(solver.x, far) <= self.tol,
             "MMC",
-            stacklevel=4,
         )
         L = minimum.L / np.linalg.norm(minimum.L)
         self.objective_ = float(np.exp(-minimum.value))

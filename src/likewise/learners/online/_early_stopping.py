@@ -1,6 +1,5 @@
 """Validation on held-out queries: early stopping, the share to publish, and the final fit."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,6 +8,7 @@ import numpy as np
 
 from likewise._execution import current_backend
 from likewise._validation import Rows
+from likewise._warnings import warn
 from likewise.learners.online._beliefs import State, copy_state
 from likewise.learners.online._rates import candidate_rates, set_rate
 from likewise.learners.validation._gate import KINDS, judge, start_kept_message
@@ -175,7 +175,7 @@ def keep_start(learner: Learner, queries: Rows, items: Rows, measure: str) -> Le
 
 def _warn_that_start_is_kept(validation: dict[str, Any]) -> None:
     outcomes = {kind: validation[kind] for kind in KINDS}
-    warnings.warn(start_kept_message(validation["measure"], outcomes), stacklevel=5)
+    warn(start_kept_message(validation["measure"], outcomes))
 
 
 def check_intervals(n_triplets: int) -> Iterator[int]:

@@ -1,6 +1,5 @@
 """RidgeSimilarity: a bilinear form that stays near its start unless the judgments oppose it."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -24,6 +23,7 @@ from likewise._validation import (
     check_run_parameters,
     validate_data,
 )
+from likewise._warnings import warn
 from likewise.learners._initial_form import initial_form
 from likewise.learners.linear_map import BilinearTransformer
 from likewise.learners.ridge._closed_form import (
@@ -167,7 +167,7 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
             verdict = judge(*values, self.new_items, error_scale=HeldOutLabels.error_scale)
             alpha = alphas[verdict.form]
             W = label_form(label_path(rows, classes, weights), alpha) if verdict.passes else start
-        return self._publish(verdict, HeldOutLabels.measure, W, alpha, 0.0, X.dtype, stacklevel=3)
+        return self._publish(verdict, HeldOutLabels.measure, W, alpha, 0.0, X.dtype)
 
     def fit_relevance(
         self,
@@ -275,9 +275,7 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
                     directions = offset_directions(judgments.grades, Q, start, near)
         self.n_features_in_ = Q.shape[1]
         nothing_relevant = not judgments.grades.data.any()
-        self._publish(
-            verdict, judgments.measure, W, alpha, gamma, dtype, nothing_relevant, stacklevel=4
-        )
+        self._publish(verdict, judgments.measure, W, alpha, gamma, dtype, nothing_relevant)
         self.offsets_ = None if directions is None else directions.offsets(ids, gamma)
         return self
 
@@ -290,8 +288,6 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
         gamma: float,
         dtype: Any,
         nothing_relevant: bool = False,
-        *,
-        stacklevel: int,
     ) -> Self:
         self.similarity_ = Bilinear(W.astype(dtype), norm="cosine" if self.normalize else "none")
         self.offsets_ = None
@@ -310,7 +306,7 @@ class RidgeSimilarity(BilinearTransformer, BaseEstimator):
                     "relevance has no grade above 0, so no item is relevant to any query: the "
                     "start is kept."
                 )
-            warnings.warn(message, stacklevel=stacklevel)
+            warn(message)
         return self
 
     def _check_parameters(self) -> None:
