@@ -251,14 +251,15 @@ def test_blocks_without_a_scale_are_fitted_once(shoes, monkeypatch):
     assert len(fits) == 1
 
 
-def test_an_affine_encoding_is_the_transformation_as_numbers(shoes):
-    numbers = shoes.select(["price", "size"])
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_an_affine_encoding_is_the_transformation_as_numbers(make):
+    numbers = make({name: SHOES[name] for name in ("price", "size")})
     columns = Columns().fit(numbers)
     missing, center, scale = columns.affine()
     X = np.array([SHOES["price"], SHOES["size"]], dtype=float).T
     X = np.where(np.isnan(X), missing, X)
     np.testing.assert_array_equal((X - center) / scale, columns.transform(numbers))
-    assert Columns().fit(shoes).affine() is None  # kinds and texts
+    assert Columns().fit(make(SHOES)).affine() is None  # kinds and texts
     assert Columns().fit(csr_array(np.eye(3))).affine() is None
-    complete = numbers.select(["size"])
+    complete = make({"size": SHOES["size"]})
     assert Columns(missing="refuse").fit(complete).affine() is None
