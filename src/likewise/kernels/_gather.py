@@ -89,34 +89,63 @@ def list_csr_rows(data, indices, indptr, index, unit, starts, columns, values):
 
 
 @rounded_kernel
-def list_csr_differences(data, indices, indptr, closer, farther, unit, starts, columns, values):
+def list_csr_differences(
+    data, indices, indptr, closer, farther, unit, places, starts, columns, values
+):
     """List the entries of row ``closer[t]`` minus row ``farther[t]``; like `list_rows`.
 
-    Columns are ascending in the input and in the output.
+    Columns of the closer row come first. To merge rows in the order of their columns takes twice
+    the time, because which of them has the next column cannot be predicted.
+
+    Parameters
+    ----------
+    data, indices, indptr : CSR rows, no column twice in a row
+    closer, farther : (n,) int64
+    places : (n_features,) uint32, a scratch array of zeros, which it is again afterwards
+    starts, columns, values : as in `list_rows`
     """
+    kind = values.dtype.type
     at = 0
     starts[0] = 0
     for t in range(closer.shape[0]):
-        e, e_end = indptr[closer[t]], indptr[closer[t] + 1]
-        f, f_end = indptr[farther[t]], indptr[farther[t] + 1]
-        scale_e = _scale(data[e:e_end], unit)
-        scale_f = _scale(data[f:f_end], unit)
-        while e < e_end or f < f_end:
-            if f >= f_end or (e < e_end and indices[e] < indices[f]):
-                column, value = indices[e], scale_e * data[e]
-                e += 1
-            elif e >= e_end or indices[f] < indices[e]:
-                column, value = indices[f], -scale_f * data[f]
-                f += 1
+        first, n_zeros = at, 0
+        begin, end = indptr[closer[t]], indptr[closer[t] + 1]
+        scale = _scale(data[begin:end], unit)
+        for e in range(begin, end):
+            columns[at] = indices[e]
+            values[at] = scale * data[e]
+            n_zeros += values[at] == 0
+            at += 1
+            places[indices[e]] = at - first
+        f_begin, f_end = indptr[farther[t]], indptr[farther[t] + 1]
+        scale = _scale(data[f_begin:f_end], unit)
+        for f in range(f_begin, f_end):
+            place = places[indices[f]]
+            value = kind(scale * data[f])  # rounded, so that equal entries leave zero
+            if place > 0:
+                values[first + place - 1] -= value
+                n_zeros += values[first + place - 1] == 0
             else:
-                column, value = indices[e], scale_e * data[e] - scale_f * data[f]
-                e += 1
-                f += 1
-            if value != 0:
-                columns[at] = column
-                values[at] = value
+                columns[at] = indices[f]
+                values[at] = -value
+                n_zeros += value == 0
                 at += 1
+        for e in range(begin, end):
+            places[indices[e]] = 0
+        if n_zeros > 0:
+            at = _without_zeros(columns, values, first, at)
         starts[t + 1] = at
+
+
+@rounded_helper
+def _without_zeros(columns, values, first, end):
+    """Move the entries that are not zero together; return their end."""
+    at = first
+    for k in range(first, end):
+        columns[at] = columns[k]
+        values[at] = values[k]
+        at += values[k] != 0
+    return at
 
 
 @rounded_kernel

@@ -50,7 +50,7 @@ SIGNATURES = {
     "lower_bounds": "f3 int problem int f2 f1",
     "list_rows": "f2 i1A bool i1 u1 s1",
     "list_csr_rows": "f1 j1 j1 i1A bool i1 u1 s1",
-    "list_csr_differences": "f1 j1 j1 i1A i1A bool i1 u1 s1",
+    "list_csr_differences": "f1 j1 j1 i1A i1A bool u1 i1 u1 s1",
     "scatter_lists": "i1 u1 s1 s2",
     "add_rows": "f2 i1A int bool s2",
     "oasis_dense": "i1 u1 s1 s2 f1 float s2 s1 f1",

@@ -70,8 +70,9 @@ class TripletBatches:
             kernels.list_rows(differences, np.arange(len(closer)), False, *lists)
             return lists
         lists = self._lists("item", _entries(rows, closer) + _entries(rows, farther), len(closer))
+        places = self._zeros("item places", (rows.shape[1],), np.uint32)
         kernels.list_csr_differences(
-            rows.data, rows.indices, rows.indptr, closer, farther, self.unit, *lists
+            rows.data, rows.indices, rows.indptr, closer, farther, self.unit, places, *lists
         )
         return lists
 
@@ -101,8 +102,8 @@ class TripletBatches:
             self._scratch[name] = aligned_empty((size,), dtype or self.dtype)
         return self._scratch[name][:size].reshape(shape)
 
-    def _zeros(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
-        out = self.scratch(name, shape)
+    def _zeros(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> np.ndarray:
+        out = self.scratch(name, shape, dtype)
         out.fill(0)
         return out
 
