@@ -3,7 +3,7 @@
 import sys
 import warnings
 
-_SKIPPED = ("likewise", "sklearn")  # which calls fit for fit_transform, and in pipelines
+_SKIPPED = ("likewise", "sklearn")  # scikit-learn calls fit in fit_transform and in pipelines
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
